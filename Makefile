@@ -1,0 +1,69 @@
+# Targets that people use; `make help` lists them. CI runs `make check`.
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+DEMO := $(VENV)/.stamp-demo
+DEV := $(VENV)/.stamp-dev
+PINNED := pyproject.toml constraints.txt
+INSTALL := $(PYTHON) -m pip install --quiet --constraint constraints.txt --editable
+
+# Two processes of one thread each: small fits are far slower when they fight for cores.
+test check calibrate bench: export OMP_NUM_THREADS := 1
+test check calibrate bench: export OPENBLAS_NUM_THREADS := 1
+test check calibrate bench: export MKL_NUM_THREADS := 1
+PYTEST := $(PYTHON) -m pytest -n 2
+check docs: export NO_MKDOCS_2_WARNING := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check calibrate docs bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(DEV) ## a complete .venv: every extra and the development tools
+
+demo: $(DEMO) ## three pairs of samples side by side, in under a minute
+	$(VENV)/bin/rdiv demo
+
+test: $(DEV) ## tests and doctests, without the long calibration
+	$(PYTEST)
+
+check: $(DEV) ## all that CI runs: format, lint, types, tests, documentation
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m mypy
+	$(PYTEST)
+	$(PYTHON) tools/cli_pages.py --check
+	$(PYTHON) -m mkdocs build --strict --quiet
+
+calibrate: $(DEV) ## count false alarms at length and rewrite docs/calibration.md
+	$(PYTHON) benchmarks/calibrate.py --out docs/calibration.md
+
+docs: $(DEV) ## regenerate the command pages and build site/
+	$(PYTHON) tools/cli_pages.py
+	$(PYTHON) -m mkdocs build --strict
+
+bench: $(DEV) ## run every benchmark in turn
+	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(PYTHON) $$script; done
+
+clean: ## remove what the other targets made, except .venv
+	rm -rf build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find src tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The development environment holds all that the demo needs, so it stands for both stamps.
+$(DEV): $(PINNED) $(VENV)/pyvenv.cfg
+	$(INSTALL) ".[all,dev]"
+	@touch $(DEMO) $@
+
+$(DEMO): $(PINNED) $(VENV)/pyvenv.cfg
+	$(INSTALL) ".[cli]"
+	@touch $@
+
+# Each candidate is run, not only looked up: a version manager may offer a python3.11 it does not have.
+$(VENV)/pyvenv.cfg:
+	@for python in python3.11 python3; do \
+	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    exec $$python -m venv $(VENV); \
+	  fi; \
+	done; \
+	echo "rdiv needs Python 3.11 or newer and found neither python3.11 nor such a python3 on PATH;" \
+	  "install one and run make again." >&2; exit 1

@@ -1,0 +1,31 @@
+"""Shared by the benchmarks: time two things side by side and print their ratio."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+def best_of(function: Callable[[], Any], repeats: int = 3) -> float:
+    """Seconds of the fastest of a few runs: what the code costs when nothing disturbs it."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def alternate(first: Callable[[], Any], second: Callable[[], Any], repeats: int = 5) -> float:
+    """Median over repeats of time(first) / time(second), run in turn on the same machine state."""
+    ratios = []
+    for _ in range(repeats):
+        one = best_of(first, 1)
+        ratios.append(one / best_of(second, 1))
+    return sorted(ratios)[len(ratios) // 2]
+
+
+def report(name: str, value: float, target: str, met: bool) -> None:
+    """One line: what was measured, what was promised, whether it holds."""
+    print(f"{name:<64} {value:8.2f}   {target:<12} {'met' if met else 'MISSED'}", flush=True)

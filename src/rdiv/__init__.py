@@ -1,0 +1,55 @@
+"""rdiv: are these two datasets the same for your model.
+
+R-divergence and its relatives: fit one model on the pooled data, compare its mean loss on each
+sample, permute the labels for an exact p-value.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rdiv import discrepancies, models, samples
+    from rdiv.comparison import Comparison, compare
+    from rdiv.results import TwoSampleResult
+    from rdiv.samples.files import read
+    from rdiv.two_sample import r_divergence, two_sample_test
+
+__all__ = [
+    "Comparison",
+    "TwoSampleResult",
+    "__version__",
+    "compare",
+    "discrepancies",
+    "models",
+    "r_divergence",
+    "read",
+    "samples",
+    "two_sample_test",
+]
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Comparison": "rdiv.comparison",
+    "TwoSampleResult": "rdiv.results",
+    "compare": "rdiv.comparison",
+    "r_divergence": "rdiv.two_sample",
+    "read": "rdiv.samples.files",
+    "two_sample_test": "rdiv.two_sample",
+}
+_PACKAGES = ("discrepancies", "models", "samples")
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use, so that importing rdiv costs nothing."""
+    if name in _PACKAGES:
+        return import_module(f"rdiv.{name}")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'rdiv' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,123 @@
+"""A deployed model that is not refitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.models.estimators import Kind, class_losses, estimator_kind, estimator_losses
+from rdiv.models.protocol import FittedModel
+from rdiv.samples.pool import Pool
+
+__all__ = ["Frozen"]
+
+_UNSAID = "unsaid"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Frozen:
+    """A fitted model, used as it is: the question is then about *this* model.
+
+    Parameters
+    ----------
+    fitted : estimator or FittedModel
+        A fitted scikit-learn estimator or pipeline, or an object with ``losses(pool)``. It gets
+        the rows as they were given, a frame as a frame.
+    trained_on : {"neither"}
+        Must be said: neither sample may have served to train, tune or calibrate the model, or the
+        test would compare training rows with fresh ones and raise false alarms.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> model = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> print(Frozen(model, trained_on="neither"))
+    Frozen(LinearRegression())
+    >>> Frozen(model)
+    Traceback (most recent call last):
+    ...
+    ValueError: Frozen needs trained_on="neither", which says that ...
+    """
+
+    fitted: Any
+    trained_on: str = _UNSAID
+
+    held_out = True
+
+    def __post_init__(self) -> None:
+        if self.trained_on != "neither":
+            said = "nothing was said" if self.trained_on == _UNSAID else f"got {self.trained_on!r}"
+            raise ValueError(
+                'Frozen needs trained_on="neither", which says that neither sample was used to '
+                f"train, tune or calibrate the model; {said}. If rows of a sample were used, pass "
+                "held-out rows instead, or let rdiv fit the model."
+            )
+        if isinstance(self.fitted, str):
+            raise TypeError(f"Frozen needs a fitted model, got the name {self.fitted!r}.")
+
+    def __repr__(self) -> str:
+        return f"Frozen({' '.join(repr(self.fitted).split())})"
+
+    __str__ = __repr__
+
+    @property
+    def task(self) -> str | None:
+        """The one task the model does, if it is a scikit-learn estimator."""
+        if self._kind is None:
+            return getattr(self.fitted, "task", None)
+        return {"classifier": "classification", "regressor": "regression"}.get(
+            self._kind, "density"
+        )
+
+    @property
+    def _kind(self) -> Kind | None:
+        inner = (
+            getattr(self.fitted, "estimator", self.fitted)
+            if _is_frozen(self.fitted)
+            else self.fitted
+        )
+        return None if hasattr(inner, "losses") else estimator_kind(inner)
+
+    def fit(self, pool: Pool, rng: np.random.Generator) -> FittedModel:
+        """Return the model as it is."""
+        del pool, rng
+        if self._kind is None:
+            model: FittedModel = self.fitted
+            return model
+        return _FrozenEstimator(self.fitted, self._kind)
+
+
+def _is_frozen(obj: Any) -> bool:
+    from sklearn.frozen import FrozenEstimator
+
+    return isinstance(obj, FrozenEstimator)
+
+
+@dataclass(frozen=True, eq=False)
+class _FrozenEstimator:
+    estimator: Any
+    kind: Kind
+
+    def losses(self, pool: Pool) -> NDArray[np.float64]:
+        if self.kind != "classifier":
+            return estimator_losses(self.estimator, self.kind, pool, pool.x)
+        codes = _codes(self.estimator.classes_, pool)
+        return class_losses(self.estimator.predict_proba(pool.x), codes, pool)
+
+
+def _codes(classes: Any, pool: Pool) -> NDArray[np.intp]:
+    """Where the model's classes stand among those of the pool; -1 for those not in it."""
+    assert pool.classes is not None
+    places = {label: place for place, label in enumerate(pool.classes.tolist())}
+    codes = np.array(
+        [places.get(label, -1) for label in np.asarray(classes).tolist()], dtype=np.intp
+    )
+    if (codes < 0).all():
+        raise ValueError(
+            f"the frozen classifier knows the classes {np.asarray(classes).tolist()[:5]}, but the "
+            f"target has {pool.classes.tolist()[:5]}; check the target column and its type."
+        )
+    return codes

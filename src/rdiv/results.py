@@ -1,0 +1,158 @@
+"""Results: frozen, printable, and the same as text, dictionary and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SCHEMA", "TwoSampleResult", "as_json", "plain"]
+
+SCHEMA = 1
+"""Version of the documents that `to_dict` gives."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoSampleResult:
+    """What a two-sample test found, and all that is needed to doubt or repeat it.
+
+    Parameters
+    ----------
+    statistic : float
+        The discrepancy, in its own units (for R-divergence those of the model's loss).
+    ranked : float
+        The number that was compared with the null, for example the studentised gap.
+    null_distribution : (B,) array
+        What `ranked` was compared with; shorter than `n_resamples` if the test stopped early.
+    pvalue, alpha : float
+    n_p, n_q : int
+        Rows given in each sample.
+    n_resamples : int
+        Relabellings asked for.
+    discrepancy, model : str
+        What was used, as text; `model` is None for a test without one.
+    seed : int
+    risk_p, risk_q : float, optional
+        Mean losses of the samples.
+    notes : mapping
+
+    Examples
+    --------
+    >>> import rdiv
+    >>> rng = np.random.default_rng(0)
+    >>> p, q = rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 2
+    >>> print(rdiv.two_sample_test(p, q, "energy", rng=0))
+    energy = 2.627, p = 0.001: different at level 0.05
+    50 + 50 rows, 999 relabellings, seed 0
+    """
+
+    statistic: float
+    ranked: float
+    null_distribution: NDArray[np.float64]
+    pvalue: float
+    alpha: float
+    n_p: int
+    n_q: int
+    n_resamples: int
+    discrepancy: str
+    model: str | None
+    seed: int
+    risk_p: float | None = None
+    risk_q: float | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the samples were found to differ: ``pvalue <= alpha``."""
+        return self.pvalue <= self.alpha
+
+    def __str__(self) -> str:
+        finding = "different" if self.rejected else "no difference found"
+        lines = [
+            f"{self.discrepancy} = {self.statistic:.4g}, p = {self.pvalue:.3g}: "
+            f"{finding} at level {self.alpha:g}"
+        ]
+        if self.model is not None:
+            risks = ""
+            if self.risk_p is not None and self.risk_q is not None:
+                risks = f", mean loss {self.risk_p:.4g} on p and {self.risk_q:.4g} on q"
+            lines.append(f"model {self.model}{risks}")
+        ran = len(self.null_distribution)
+        draws = f"{ran}" if ran == self.n_resamples else f"{ran} of {self.n_resamples}"
+        lines.append(f"{self.n_p} + {self.n_q} rows, {draws} relabellings, seed {self.seed}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain Python values; what is not a finite number becomes None."""
+        return {"schema": SCHEMA, **self.fields()}
+
+    def fields(self) -> dict[str, Any]:
+        """The fields alone, for a document that holds several results."""
+        document: dict[str, Any] = plain(
+            {
+                "statistic": self.statistic,
+                "ranked": self.ranked,
+                "pvalue": self.pvalue,
+                "alpha": self.alpha,
+                "rejected": self.rejected,
+                "n_p": self.n_p,
+                "n_q": self.n_q,
+                "n_resamples": self.n_resamples,
+                "discrepancy": self.discrepancy,
+                "model": self.model,
+                "seed": self.seed,
+                "risk_p": self.risk_p,
+                "risk_q": self.risk_q,
+                "notes": self.notes,
+                "null_distribution": self.null_distribution,
+            }
+        )
+        return document
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON text."""
+        return as_json(self.to_dict())
+
+
+def as_json(document: Mapping[str, Any]) -> str:
+    """A document as JSON text; the same document gives the same bytes.
+
+    Examples
+    --------
+    >>> print(as_json({"schema": 1}))
+    {
+      "schema": 1
+    }
+    """
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """Arrays, numpy scalars and mappings as what JSON knows; NaN and infinity as None.
+
+    Examples
+    --------
+    >>> print(plain({"a": np.array([1.0, np.nan]), "b": np.int64(2)}))
+    {'a': [1.0, None], 'b': 2}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [
+            plain(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)
+        ]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

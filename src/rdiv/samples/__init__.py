@@ -1,0 +1,9 @@
+"""From what users have (arrays, frames, files) to one pool of rows."""
+
+from __future__ import annotations
+
+from rdiv.samples.files import read
+from rdiv.samples.pool import Pool, require_finite
+from rdiv.samples.pooling import Pooled, pool_samples, resolve_seed
+
+__all__ = ["Pool", "Pooled", "pool_samples", "read", "require_finite", "resolve_seed"]

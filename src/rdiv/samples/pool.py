@@ -1,0 +1,166 @@
+"""The pool: rows of both samples without their origin, in an order that forgets it.
+
+Everything that fits a model gets a `Pool`; who came from p is a mask that travels apart. Rows are
+sorted by a hash of their content and then shuffled by a stream seeded with that content, so every
+number computed per row is a function of the *set* of rows and the seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.samples.frames import as_frame, frame_words, gather, is_frame
+from rdiv.samples.row_keys import Keys, array_words, row_keys
+from rdiv.samples.targets import Task
+
+__all__ = ["Pool", "require_finite"]
+
+
+@dataclass(eq=False)
+class _Table:
+    """The whole frame of a pool, and its numbers once somebody has asked for them."""
+
+    frame: Any
+    matrix: NDArray[np.float64] | None = None
+    names: tuple[str, ...] = ()
+
+    def numbers(self) -> NDArray[np.float64]:
+        if self.matrix is None:
+            from rdiv.samples.preparation import fit_preparation
+
+            preparation = fit_preparation(self.frame)
+            self.matrix, self.names = preparation.apply(self.frame), preparation.names
+            self.matrix.flags.writeable = False
+        return self.matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Rows without origin.
+
+    Parameters
+    ----------
+    x : array or frame
+        The rows as they were given: ``(n, ...)`` or a pandas, polars or pyarrow frame.
+    y : (n,) array, optional
+        The target: class codes for classification, floats for regression.
+    task : {"density", "classification", "regression"}
+    columns : tuple of str, optional
+        Names of the columns of a frame.
+    groups, strata : (n,) integer arrays, optional
+        Code of the group (rows that belong together) or stratum of each row.
+    classes : array, optional
+        The label behind each code of ``y``.
+
+    Examples
+    --------
+    >>> pool = Pool(np.arange(6.0).reshape(3, 2))
+    >>> print(len(pool), pool.take(np.array([2, 0])).numbers().tolist())
+    3 [[4.0, 5.0], [0.0, 1.0]]
+    """
+
+    x: Any
+    y: NDArray[Any] | None = None
+    task: Task = "density"
+    columns: tuple[str, ...] | None = None
+    groups: NDArray[np.intp] | None = None
+    strata: NDArray[np.intp] | None = None
+    classes: NDArray[Any] | None = None
+    known_keys: Keys | None = field(default=None, repr=False)
+    table: _Table | None = field(default=None, repr=False)
+    rows: NDArray[np.intp] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.table is None and not isinstance(self.x, np.ndarray) and is_frame(self.x):
+            object.__setattr__(self, "table", _Table(self.x))
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def take(self, rows: NDArray[np.intp]) -> Pool:
+        """The pool of some rows, in the order given, with the preparation of the whole pool."""
+
+        def pick(values: NDArray[Any] | None) -> NDArray[Any] | None:
+            return None if values is None else values[rows]
+
+        return Pool(
+            x=self.x[rows] if self.table is None else gather(self.x, rows),
+            y=pick(self.y),
+            task=self.task,
+            columns=self.columns,
+            groups=pick(self.groups),
+            strata=pick(self.strata),
+            classes=self.classes,
+            known_keys=pick(self.known_keys),
+            table=self.table,
+            rows=rows if self.rows is None else self.rows[rows],
+        )
+
+    def numbers(self) -> NDArray[np.floating]:
+        """The inputs as floats: an array as it is, shape kept; a frame by its preparation.
+
+        The preparation (impute, indicate, encode, scale) is fitted on the whole pool that came
+        through the door, never on one sample.
+        """
+        if self.table is not None:
+            matrix = self.table.numbers()
+            return matrix if self.rows is None else matrix[self.rows]
+        x: NDArray[Any] = self.x
+        return x if x.dtype.kind == "f" else x.astype(np.float64)
+
+    def matrix(self) -> NDArray[np.float64]:
+        """`numbers` as one float64 row vector per row, ``(n, d)``."""
+        numbers = self.numbers()
+        return numbers.reshape(len(numbers), -1).astype(np.float64, copy=False)
+
+    @cached_property
+    def keys(self) -> Keys:
+        """Hash of every row's content, ``(n, 2)``."""
+        if self.known_keys is not None:
+            return self.known_keys
+        if self.table is not None:
+            parts = frame_words(as_frame(self.x))
+        else:
+            parts = [array_words(np.asarray(self.x))]
+        parts += [array_words(v) for v in (self.y, self.groups, self.strata) if v is not None]
+        return row_keys(parts)
+
+    @cached_property
+    def twins(self) -> NDArray[np.intp]:
+        """For every row the position of the first row with the same content, ``(n,)``."""
+        order = np.lexsort((self.keys[:, 1], self.keys[:, 0]))  # stable: the first twin leads
+        ordered = self.keys[order]
+        leads = np.ones(len(order), dtype=bool)
+        leads[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+        twins = np.empty(len(order), dtype=np.intp)
+        twins[order] = order[leads][np.cumsum(leads) - 1]
+        return twins
+
+
+def require_finite(x: NDArray[np.floating], *, who: str) -> None:
+    """Refuse NaN and infinite inputs for a model that cannot take them.
+
+    Examples
+    --------
+    >>> require_finite(np.array([[1.0, np.nan]]), who="kde")
+    Traceback (most recent call last):
+    ...
+    ValueError: kde needs finite inputs, got 1 NaN or infinite value in column 1; ...
+    """
+    finite = np.isfinite(x)
+    if finite.all():
+        return
+    bad = np.flatnonzero(~finite.reshape(len(x), -1).all(axis=0))
+    count = int((~finite).sum())
+    shown = ", ".join(str(column) for column in bad[:8]) + (", ..." if len(bad) > 8 else "")
+    raise ValueError(
+        f"{who} needs finite inputs, got {count} NaN or infinite "
+        f"value{'s' if count > 1 else ''} in column{'s' if len(bad) > 1 else ''} {shown}; "
+        "drop or fill them, pass a data frame (missing cells are then imputed), "
+        "or use a model that takes missing values, such as boosting."
+    )

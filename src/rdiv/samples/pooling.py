@@ -1,0 +1,273 @@
+"""The one validation door: two samples in, one pool and one mask out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.samples.designs import (
+    FEWEST_UNITS,
+    Design,
+    check_design,
+    codes_in_order,
+    design_labels,
+)
+from rdiv.samples.frames import check_columns, frame_words, gather, refuse_infinite, stack
+from rdiv.samples.pool import Pool
+from rdiv.samples.row_keys import Keys, array_words, column_words, digest, row_keys, text_words
+from rdiv.samples.sample import Sample, as_sample
+from rdiv.samples.targets import encode_labels, resolve_task, target_values
+
+__all__ = ["Pooled", "has_target", "pool_samples", "resolve_seed"]
+
+
+Stage = Literal["shuffle", "halves", "learn", "fit", "masks"]
+_STAGES: tuple[Stage, ...] = ("shuffle", "halves", "learn", "fit", "masks")
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Two samples as one pool, and what was taken off: origin, places in the files, seed.
+
+    Parameters
+    ----------
+    pool : Pool
+    is_p : (n,) mask
+        Which rows of the pool came from p.
+    places : (n,) integers
+        Each row's place in the sample that it came from.
+    seed : int
+    entropy : tuple of int
+        The seed and the digest of the pool's content, from which every stage has its own stream.
+    """
+
+    pool: Pool
+    is_p: NDArray[np.bool_]
+    places: NDArray[np.intp]
+    seed: int
+    entropy: tuple[int, int]
+
+    def stream(self, stage: Stage) -> np.random.Generator:
+        """A fresh generator for one stage; more draws in one stage never change another."""
+        return _stage_stream(self.entropy, stage)
+
+
+def resolve_seed(rng: int | np.integer | np.random.Generator | None) -> int:
+    """The seed of a run: the one given, one drawn from a Generator, or a fresh one.
+
+    Examples
+    --------
+    >>> print(resolve_seed(7))
+    7
+    """
+    if rng is None:
+        return int(np.random.default_rng().integers(2**53))
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**53))
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer):
+        raise TypeError(
+            f"rng must be an integer, a numpy Generator or None, got {type(rng).__name__}."
+        )
+    if rng < 0:
+        raise ValueError(f"rng must be 0 or larger, got {rng}.")
+    return int(rng)
+
+
+def has_target(sample: Any, target: str | None) -> bool:
+    """Whether a sample comes with a target, as a pair or by a column's name."""
+    return target is not None or isinstance(sample, tuple)
+
+
+def pool_samples(
+    p: Any,
+    q: Any,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    groups: Design = None,
+    strata: Design = None,
+    rng: int | np.random.Generator | None = None,
+    kind: str | None = None,
+) -> Pooled:
+    """Check two samples and join them into a pool that has forgotten which row came from where.
+
+    Parameters
+    ----------
+    p, q : arrays, frames, tensors, torch datasets or pairs ``(X, y)``
+    target : str, optional
+        Name of the target column of frames.
+    task : str, optional
+        Overrides the task guessed from the target.
+    groups, strata : str or pair of arrays, optional
+        Rows that belong together; parts of the pool within which rows may be exchanged.
+    rng : int, Generator or None
+        Seed of the run.
+    kind : str, optional
+        The only task that the model can do.
+
+    Examples
+    --------
+    >>> pooled = pool_samples([[0.0], [1.0]], [[2.0], [3.0]], rng=0)
+    >>> print(len(pooled.pool), pooled.is_p.sum(), sorted(pooled.pool.x[pooled.is_p, 0].tolist()))
+    4 2 [0.0, 1.0]
+    """
+    sample_p, sample_q = as_sample(p, "p"), as_sample(q, "q")
+    _check_pair(sample_p, sample_q, target)
+    n_p, n_q = len(sample_p.x), len(sample_q.x)
+    _check_sizes(n_p, n_q)
+    if isinstance(sample_p.x, np.ndarray):
+        x: Any = _stack_arrays(sample_p.x, sample_q.x)
+    else:
+        x = _stack_frames(sample_p.x, sample_q.x, target, groups, strata)
+    x, y = _target(x, sample_p, sample_q, target)
+    group_labels = design_labels(x, groups, "groups", n_p, n_q)
+    strata_labels = design_labels(x, strata, "strata", n_p, n_q)
+    if isinstance(groups, str):
+        x = x.drop(groups)
+    _check_inputs(x)
+    settled = resolve_task(y, task, kind)
+    y = None if settled == "density" else y
+    is_p = np.arange(n_p + n_q) < n_p
+    check_design(group_labels, strata_labels, is_p)
+
+    seed = resolve_seed(rng)
+    keys, order, entropy = _canonical_order(x, (y, group_labels, strata_labels), seed)
+    classes = None
+    if y is not None and settled == "classification":
+        y, classes = encode_labels(y)
+    elif y is not None:
+        y = _finite_target(y.astype(np.float64))
+    pool = Pool(
+        x=x[order] if isinstance(x, np.ndarray) else gather(x.to_native(), order),
+        y=None if y is None else y[order],
+        task=settled,
+        columns=None if isinstance(x, np.ndarray) else tuple(x.columns),
+        groups=codes_in_order(group_labels, order),
+        strata=codes_in_order(strata_labels, order),
+        classes=classes,
+        known_keys=keys[order],
+    )
+    places = np.concatenate([np.arange(n_p), np.arange(n_q)])
+    return Pooled(pool, is_p[order], places[order], seed, entropy)
+
+
+def _canonical_order(
+    x: Any, labels: tuple[NDArray[Any] | None, ...], seed: int
+) -> tuple[Keys, NDArray[np.intp], tuple[int, int]]:
+    """Keys of the stacked rows, the order that forgets the files, and the entropy of the run."""
+    parts = [array_words(x)] if isinstance(x, np.ndarray) else frame_words(x)
+    for values in labels:
+        if values is not None:
+            numeric = values.dtype.kind in "biuf"
+            parts.append(column_words(values) if numeric else text_words(values.tolist()))
+    keys = row_keys(parts)
+    order = np.lexsort((keys[:, 1], keys[:, 0]))
+    entropy = (seed, digest(keys[order]))
+    return keys, order[_stage_stream(entropy, "shuffle").permutation(len(order))], entropy
+
+
+def _stage_stream(entropy: tuple[int, int], stage: Stage) -> np.random.Generator:
+    children = np.random.SeedSequence(entropy).spawn(len(_STAGES))
+    return np.random.default_rng(children[_STAGES.index(stage)])
+
+
+def _check_pair(p: Sample, q: Sample, target: str | None) -> None:
+    arrays = [isinstance(sample.x, np.ndarray) for sample in (p, q)]
+    if arrays[0] != arrays[1]:
+        raise TypeError(
+            "p and q must both be arrays or both be frames, got "
+            + " and ".join("an array" if array else "a frame" for array in arrays)
+            + "; convert one of them."
+        )
+    if (p.y is None) != (q.y is None):
+        raise ValueError(
+            f"both samples need a target or neither, got a pair (X, y) only for "
+            f"{'p' if q.y is None else 'q'}."
+        )
+    for sample, name in ((p, "p"), (q, "q")):
+        if sample.y is not None and len(sample.y) != len(sample.x):
+            raise ValueError(
+                f"X and y must have as many rows, got {len(sample.x)} and {len(sample.y)} "
+                f"in {name}."
+            )
+    if target is not None and p.y is not None:
+        raise ValueError("pass target= or pairs (X, y), not both.")
+    if target is not None and arrays[0]:
+        raise ValueError(
+            f"target= names a column of a frame, got arrays and target={target!r}; "
+            "pass each sample as a pair (X, y)."
+        )
+
+
+def _check_sizes(n_p: int, n_q: int) -> None:
+    if min(n_p, n_q) < FEWEST_UNITS:
+        raise ValueError(
+            f"each sample needs at least {FEWEST_UNITS} rows, got {n_p} in p and {n_q} in q; "
+            "check that the files are not empty."
+        )
+
+
+def _stack_arrays(p: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
+    if p.shape[1:] != q.shape[1:]:
+        raise ValueError(
+            f"p and q must have the same columns, got p of shape {p.shape} and q of shape "
+            f"{q.shape}; drop the extra columns or check that the right files were paired."
+        )
+    if 0 in p.shape[1:]:
+        raise ValueError(f"samples need at least one column, got shape {p.shape}.")
+    if p.ndim > 2 and (p.dtype == np.uint8) != (q.dtype == np.uint8):
+        raise ValueError(
+            f"images of both samples must have one scale, got {p.dtype} in p and {q.dtype} in q; "
+            "convert both to uint8 or both to floats in [0, 1]."
+        )
+    return np.concatenate([p, q])
+
+
+def _stack_frames(p: Any, q: Any, target: str | None, groups: Design, strata: Design) -> Any:
+    for role, name in (("target", target), ("groups", groups), ("strata", strata)):
+        if isinstance(name, str):
+            _check_named(p, q, role, name)
+    check_columns(p, q)
+    return stack(p, q)
+
+
+def _check_named(p: Any, q: Any, role: str, name: str) -> None:
+    inside = [name in p.columns, name in q.columns]
+    if all(inside):
+        return
+    where = "in neither sample" if not any(inside) else f"only in {'p' if inside[0] else 'q'}"
+    near = get_close_matches(name, [*p.columns, *q.columns], n=1)
+    hint = f"; did you mean {near[0]!r}?" if near and not any(inside) else "; check the name."
+    raise ValueError(f"the {role} column must be in both samples, found {name!r} {where}{hint}")
+
+
+def _target(x: Any, p: Sample, q: Sample, target: str | None) -> tuple[Any, NDArray[Any] | None]:
+    if target is not None:
+        values = target_values(x[target])
+        return x.drop(target), values
+    if p.y is None:
+        return x, None
+    if (p.y.dtype.kind in "biuf") != (q.y.dtype.kind in "biuf"):
+        raise ValueError("the target must be numbers on both sides or text on both sides.")
+    return x, np.concatenate([p.y, q.y])
+
+
+def _finite_target(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    if not np.isfinite(y).all():
+        raise ValueError(
+            f"the target must be finite, got {int((~np.isfinite(y)).sum())} infinite values; "
+            "drop those rows first."
+        )
+    return y
+
+
+def _check_inputs(x: Any) -> None:
+    if isinstance(x, np.ndarray):
+        return
+    if not x.columns:
+        raise ValueError("the samples need at least one input column besides the target.")
+    refuse_infinite(x)

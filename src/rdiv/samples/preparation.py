@@ -1,0 +1,314 @@
+"""Tables to numbers: impute and indicate, count days, encode levels, scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from math import ceil
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.samples.frames import as_frame
+
+__all__ = ["MOST_LEVELS", "RARE_SHARE", "Preparation", "fit_preparation"]
+
+MOST_LEVELS = 20
+"""A text column becomes at most this many columns, one for its rare levels among them (and one
+more where values are missing)."""
+
+RARE_SHARE = 0.01
+"""A level with fewer than this share of the rows, or with a single row, is rare."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NUMBERS = (Real, Decimal, np.bool_)
+_TIMES = (date, time, timedelta)  # a datetime is a date
+_NESTED = (list, tuple, dict, set, frozenset, bytes, bytearray, np.ndarray)
+
+_UNKNOWN, _MISSING = -1, -2  # codes of a text value
+
+_Kind = Literal["number", "text", "empty"]
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """How the columns of one frame become numbers, fixed by the rows it was fitted on.
+
+    Numbers and booleans: missing values become the median, beside a 0/1 column that says so, and
+    the values are scaled to mean 0 and variance 1 (a constant column to zeros). Dates, times
+    and durations count seconds and are then treated alike. Text and categories: one 0/1 column a
+    level, one for all rare levels together, one for missing values; these are not scaled. A
+    column without any value gives zeros. Make one with `fit_preparation`.
+
+    Parameters
+    ----------
+    names : tuple of str
+        What each column of the result means, such as ``"age"``, ``"age (missing)"``,
+        ``"region = west"`` or ``"region = other (rare)"``.
+    parts : tuple
+        The fitted pieces whose columns are set side by side.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"age": [20, None, 40], "region": ["west", "west", "east"]})
+    >>> preparation = fit_preparation(frame)
+    >>> print(preparation.names)
+    ('age', 'age (missing)', 'region = west', 'region = other (rare)')
+    >>> print(preparation.apply(frame).round(3).tolist())
+    [[-1.225, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0], [1.225, 0.0, 0.0, 1.0]]
+    """
+
+    names: tuple[str, ...]
+    parts: tuple[_Numbers | _Levels | _Empty, ...] = field(repr=False)
+
+    def apply(self, frame: Any) -> NDArray[np.float64]:
+        """Turn rows into numbers, ``(n, d)``.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow frame
+            It has the columns of the frame fitted on, in any order. A level never seen counts as
+            rare, or as none of the levels where there are no rare ones.
+        """
+        table = as_frame(frame)
+        if len(table) == 0:
+            return np.zeros((0, len(self.names)))
+        return np.hstack([part.apply(table) for part in self.parts])
+
+
+def fit_preparation(frame: Any) -> Preparation:
+    """Learn from a frame how to turn its columns into numbers.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow frame
+        The rows to learn from: medians, scales, levels and which of them are rare. A level is
+        rare when it has fewer than 1 % of the rows (``RARE_SHARE``), or one row only, or when it
+        is beyond the ``MOST_LEVELS`` most frequent ones.
+
+    Returns
+    -------
+    Preparation
+
+    Raises
+    ------
+    TypeError
+        If a column holds lists, structs, bytes or anything else that is not a value.
+    ValueError
+        If the frame has no columns.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"sold": [True, False], "price": [1e300, 3e300]})
+    >>> print(fit_preparation(frame).apply(frame).tolist())
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    table = as_frame(frame)
+    if not table.columns:
+        raise ValueError("a frame without columns has no inputs; keep at least one column.")
+    kinds = {name: _kind(table.get_column(name)) for name in table.columns}
+    parts: list[_Numbers | _Levels | _Empty] = []
+    numbers = tuple(name for name, kind in kinds.items() if kind == "number")
+    if numbers:
+        parts.append(_fit_numbers(table, numbers))
+    parts += [_fit_levels(table, name) for name, kind in kinds.items() if kind == "text"]
+    empty = tuple(name for name, kind in kinds.items() if kind == "empty")
+    if empty:
+        parts.append(_Empty(empty))
+    return Preparation(tuple(name for part in parts for name in part.names), tuple(parts))
+
+
+@dataclass(frozen=True, eq=False)
+class _Empty:
+    """Columns in which the rows fitted on had no value."""
+
+    columns: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.columns
+
+    def apply(self, table: Any) -> NDArray[np.float64]:
+        return np.zeros((len(table), len(self.columns)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """Columns of numbers and times: powers of two, then scikit-learn's imputer and scaler."""
+
+    columns: tuple[str, ...]
+    exponents: NDArray[np.int32]
+    imputer: Any
+    scaler: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.columns + tuple(
+            f"{self.columns[i]} (missing)" for i in _indicated(self.imputer)
+        )
+
+    def apply(self, table: Any) -> NDArray[np.float64]:
+        filled, missing = _impute(
+            self.imputer, _shrink(_matrix(table, self.columns), self.exponents)
+        )
+        with np.errstate(under="ignore"):
+            return np.hstack([np.asarray(self.scaler.transform(filled)), missing])
+
+
+def _fit_numbers(table: Any, columns: tuple[str, ...]) -> _Numbers:
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import StandardScaler
+
+    values = _matrix(table, columns)
+    exponents = np.frexp(np.nanmax(np.abs(values), axis=0))[1]
+    values = _shrink(values, exponents)
+    imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    with np.errstate(under="ignore"):
+        filled, _ = _impute(imputer.fit(values), values)
+        return _Numbers(columns, exponents, imputer, StandardScaler().fit(filled))
+
+
+def _shrink(values: NDArray[np.float64], exponents: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Divide each column by a power of two, which rounds nothing, so that squares stay finite."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.clip(np.ldexp(values, -exponents), -1e100, 1e100)
+
+
+def _impute(
+    imputer: Any, values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Values less their medians (so that a constant column is exactly 0), and the indicators."""
+    both = np.asarray(imputer.transform(values), dtype=np.float64)
+    return both[:, : values.shape[1]] - imputer.statistics_, both[:, values.shape[1] :]
+
+
+def _indicated(imputer: Any) -> list[int]:
+    return [int(i) for i in imputer.indicator_.features_]
+
+
+@dataclass(frozen=True, eq=False)
+class _Levels:
+    """One column of text: scikit-learn's encoder, and a column that says where text is missing."""
+
+    column: str
+    codes: dict[str, int]
+    encoder: Any
+    indicates: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        rare = self.encoder.infrequent_categories_[0]
+        grouped = set() if rare is None else set(rare.tolist())
+        levels = [level for level, code in self.codes.items() if code not in grouped]
+        ends = [f" = {level}" for level in levels + ["other (rare)"] * bool(grouped)]
+        return tuple(self.column + end for end in ends + [" (missing)"] * self.indicates)
+
+    def apply(self, table: Any) -> NDArray[np.float64]:
+        codes = _encode(table.get_column(self.column), self.codes)
+        present = codes != _MISSING
+        out = np.zeros((len(codes), len(self.names)))
+        if present.any():
+            encoded = np.asarray(self.encoder.transform(codes[present, None]))
+            out[present, : encoded.shape[1]] = encoded
+        if self.indicates:
+            out[:, -1] = ~present
+        return out
+
+
+def _fit_levels(table: Any, name: str) -> _Levels:
+    from sklearn.preprocessing import OneHotEncoder
+
+    column = table.get_column(name)
+    levels = sorted({str(value) for value in _values(column) if value is not None})
+    codes = {level: code for code, level in enumerate(levels)}
+    rows = _encode(column, codes)
+    present = rows != _MISSING
+    encoder = OneHotEncoder(
+        handle_unknown="infrequent_if_exist",
+        min_frequency=max(2, ceil(RARE_SHARE * len(rows))),
+        max_categories=MOST_LEVELS,
+        sparse_output=False,
+    )
+    return _Levels(name, codes, encoder.fit(rows[present, None]), bool(not present.all()))
+
+
+def _encode(column: Any, codes: dict[str, int]) -> NDArray[np.int64]:
+    """Code of every value; levels without a code and missing values have their own."""
+    values = _values(column)
+    found = [_MISSING if value is None else codes.get(str(value), _UNKNOWN) for value in values]
+    return np.array(found, dtype=np.int64)
+
+
+def _kind(column: Any) -> _Kind:
+    """What a column is treated as; a column of anything but plain values is an error."""
+    import narwhals as nw
+
+    dtype = column.dtype
+    if column.null_count() == len(column):
+        return "empty"
+    if dtype.is_float():
+        return "empty" if np.isnan(_floats(column)).all() else "number"
+    if dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean:
+        return "number"
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return "text"
+    found = [value for value in _values(column) if value is not None]
+    if any(all(isinstance(value, kind) for value in found) for kind in (_NUMBERS, _TIMES)):
+        return "number"
+    odd = [value for value in found if dtype != nw.Object or isinstance(value, _NESTED)]
+    if odd:
+        what = f"{type(odd[0]).__name__} objects" if dtype in (nw.Object, nw.Unknown) else dtype
+        raise TypeError(
+            f"column {column.name!r} holds {what}, expected numbers, booleans, dates, times, text "
+            "or categories; convert or drop it."
+        )
+    return "text"
+
+
+def _matrix(table: Any, columns: Sequence[str]) -> NDArray[np.float64]:
+    return np.column_stack([_floats(table.get_column(name)) for name in columns])
+
+
+def _floats(column: Any) -> NDArray[np.float64]:
+    """Numbers as they are, times in seconds; NaN where the value is missing."""
+    import narwhals as nw
+
+    dtype, unit = column.dtype, 1e-6
+    if dtype in (nw.Date, nw.Datetime):
+        column = column.dt.timestamp("us")
+    elif dtype == nw.Duration and dtype.time_unit == "ns":
+        column, unit = column.dt.total_nanoseconds(), 1e-9
+    elif dtype == nw.Duration:
+        column = column.dt.total_microseconds()
+    elif dtype.is_numeric() or dtype == nw.Boolean:
+        unit = 1.0
+    else:
+        values = [np.nan if value is None else _number(value) for value in _values(column)]
+        return np.array(values, dtype=np.float64)
+    return unit * np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _number(value: Any) -> float:
+    """A Python number, or the seconds of a Python date, time or duration."""
+    if isinstance(value, time):
+        hours = timedelta(hours=value.hour, minutes=value.minute, seconds=value.second)
+        return (hours + timedelta(microseconds=value.microsecond)).total_seconds()
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if isinstance(value, datetime):
+        value = (value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH
+    return float(value.total_seconds() if isinstance(value, timedelta) else value)
+
+
+def _values(column: Any) -> list[Any]:
+    """Python values, None where there is none."""
+    values: list[Any] = column.to_list()
+    for row in np.flatnonzero(column.is_null().to_numpy()):
+        values[row] = None
+    return values

@@ -1,0 +1,42 @@
+"""Every test holds its level; every broken twin is caught by the same check.
+
+Small counts here; `make calibrate` runs the full ones.
+"""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.calibration import (
+    BROKEN,
+    CELLS,
+    RESAMPLES,
+    SIZES,
+    check_pvalues,
+    equal_risk_rejections,
+    null_pvalues,
+)
+
+DRAWS = {"r-div boosting": 60, "r-div boosting, 5 folds": 40, "r-div gmm": 120}
+
+
+@pytest.mark.parametrize("fixed_seed", [False, True], ids=["fresh", "fixed"])
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
+def test_pvalues_are_uniform_under_the_null(cell, sizes, fixed_seed):
+    draws = range(DRAWS.get(cell.name, 200))
+    check = check_pvalues(null_pvalues(cell, sizes, draws, fixed_seed=fixed_seed), RESAMPLES[sizes])
+    assert check.passed, check
+
+
+@pytest.mark.parametrize("mistake", BROKEN)
+def test_a_broken_twin_is_caught(mistake):
+    check = check_pvalues(BROKEN[mistake]((20, 30), range(400)), RESAMPLES[20, 30])
+    assert not check.passed, check
+
+
+def test_studentised_level_holds_for_equal_risks_alone():
+    draws = 1000
+    studentised = equal_risk_rejections(draws, studentize=True) / draws
+    plain = equal_risk_rejections(draws, studentize=False) / draws
+    assert studentised <= 0.05 + 3 * (0.05 * 0.95 / draws) ** 0.5
+    assert plain >= 0.25

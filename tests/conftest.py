@@ -1,0 +1,28 @@
+"""Settings shared by all tests; the thread limits come before numpy is loaded."""
+
+from __future__ import annotations
+
+import os
+
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ[f"{_library}_NUM_THREADS"] = "1"
+
+from pathlib import Path  # noqa: E402
+
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+settings.register_profile("rdiv", deadline=None, print_blob=True)
+settings.register_profile("ci", settings.get_profile("rdiv"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "rdiv")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of prepared benchmark files; the test is skipped where there is none."""
+    given = os.environ.get("RDIV_DATA")
+    if not given:
+        pytest.skip("RDIV_DATA is not set; point it at the folder of prepared .npz files")
+    if not Path(given).is_dir():
+        pytest.skip(f"RDIV_DATA names {given}, which is not a folder")
+    return Path(given)
