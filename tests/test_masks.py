@@ -82,28 +82,29 @@ def test_draws_of_one_block_are_independent(small: int, monkeypatch: pytest.Monk
     assert chisquare(pairs).pvalue > LEVEL
 
 
-def test_the_check_rejects_bits_without_repair(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(masks_module, "_SMALL", 0)
-    monkeypatch.setattr(masks_module, "_repair", lambda rng, mask, surplus, k: None)
-    with pytest.raises(AssertionError, match="wrong size"):
-        check_uniform(random_subsets, 6, 3)
+def bits_without_repair(rng: np.random.Generator, b: int, n: int, k: int) -> np.ndarray:
+    """Broken twin: each row by a coin of its own."""
+    return rng.random((b, n)) < k / n
 
 
-def repair_from_the_front(rng: np.random.Generator, mask: np.ndarray, surplus: int, k: int) -> None:
+def repaired_at_the_front(rng: np.random.Generator, b: int, n: int, k: int) -> np.ndarray:
     """Broken twin: what is too many is switched off at the first rows, not at random ones."""
-    mask[np.flatnonzero(mask == (surplus > 0))[: abs(surplus)]] = surplus < 0
+    masks = bits_without_repair(rng, b, n, k)
+    for mask in masks:
+        surplus = int(mask.sum()) - k
+        mask[np.flatnonzero(mask == (surplus > 0))[: abs(surplus)]] = surplus < 0
+    return masks
 
 
-def test_the_checks_reject_a_biased_repair(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(masks_module, "_SMALL", 0)
-    monkeypatch.setattr(masks_module, "_repair", repair_from_the_front)
-    with pytest.raises(AssertionError, match="not equally likely"):
-        check_uniform(random_subsets, 6, 3)
-    with pytest.raises(AssertionError, match="not equally likely"):
-        check_inclusion(random_subsets, 500, 37)
+def test_the_checks_reject_broken_samplers() -> None:
+    for check, n, k in ((check_uniform, 6, 3), (check_inclusion, 500, 37)):
+        with pytest.raises(AssertionError, match="wrong size"):
+            check(bits_without_repair, n, k)
+        with pytest.raises(AssertionError, match="not equally likely"):
+            check(repaired_at_the_front, n, k)
 
 
-def test_the_check_rejects_sorted_keys_without_randomness() -> None:
+def test_right_marginals_are_not_enough() -> None:
     """Broken twin: a cyclic shift of one subset has the right sizes and the right marginals."""
 
     def shifts(rng: np.random.Generator, b: int, n: int, k: int) -> np.ndarray:

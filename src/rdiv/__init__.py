@@ -10,22 +10,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rdiv import discrepancies, models, samples
+    from rdiv import discrepancies, models, samples, sources, studies
     from rdiv.comparison import Comparison, compare
     from rdiv.results import TwoSampleResult
     from rdiv.samples.files import read
+    from rdiv.studies.power import PowerStudy, power_study
     from rdiv.two_sample import r_divergence, two_sample_test
 
 __all__ = [
     "Comparison",
+    "PowerStudy",
     "TwoSampleResult",
     "__version__",
     "compare",
     "discrepancies",
     "models",
+    "power_study",
     "r_divergence",
     "read",
     "samples",
+    "sources",
+    "studies",
     "two_sample_test",
 ]
 
@@ -33,13 +38,15 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Comparison": "rdiv.comparison",
+    "PowerStudy": "rdiv.studies.power",
     "TwoSampleResult": "rdiv.results",
     "compare": "rdiv.comparison",
+    "power_study": "rdiv.studies.power",
     "r_divergence": "rdiv.two_sample",
     "read": "rdiv.samples.files",
     "two_sample_test": "rdiv.two_sample",
 }
-_PACKAGES = ("discrepancies", "models", "samples")
+_PACKAGES = ("discrepancies", "models", "samples", "sources", "studies")
 
 
 def __getattr__(name: str) -> Any:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["chosen", "spelled"]
+__all__ = ["chosen", "chosen_from", "spelled"]
+
+T = TypeVar("T")
 
 
 def chosen(name: str, names: Mapping[str, type], what: str) -> type:
@@ -19,6 +21,17 @@ def chosen(name: str, names: Mapping[str, type], what: str) -> type:
     Traceback (most recent call last):
     ...
     ValueError: unknown type 'in'; did you mean 'int'? Known: int, float.
+    """
+    return chosen_from(names, name, what)
+
+
+def chosen_from(names: Mapping[str, T], name: str, what: str) -> T:
+    """What stands behind a name, in any table of names.
+
+    Examples
+    --------
+    >>> print(chosen_from({"one": 1}, "one", "number"))
+    1
     """
     if name in names:
         return names[name]

@@ -12,6 +12,7 @@ from scipy.stats import gaussian_kde
 
 from rdiv.models import kernel_density
 from rdiv.models.kernel_density import FittedKernelDensity, KernelDensity
+from rdiv.models.kernel_sums import tiled_sums
 from rdiv.samples.pool import Pool
 
 RNG = np.random.default_rng(99)  # handed to fits, which do not use it
@@ -194,8 +195,8 @@ def test_few_rows_in_many_columns_agree_with_the_floored_covariance() -> None:
 def test_symmetric_tiles_equal_general_tiles(n: int) -> None:
     rows = np.random.default_rng(0).normal(size=(n, 4)) / 0.3
     counts = np.random.default_rng(1).integers(1, 4, size=n).astype(float)
-    symmetric = kernel_density._tiled_sums(rows, None, counts, "float64")
-    general = kernel_density._tiled_sums(rows, rows, counts, "float64")
+    symmetric = tiled_sums(rows, None, counts, "float64")
+    general = tiled_sums(rows, rows, counts, "float64")
     np.testing.assert_allclose(np.log(symmetric), np.log(general), rtol=0, atol=1e-12)
 
 

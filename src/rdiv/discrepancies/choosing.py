@@ -8,13 +8,23 @@ from inspect import isclass
 from typing import Any
 
 from rdiv.models import BY_NAME as MODELS
-from rdiv.models import Boosting, CrossFit, GaussianMixture, Model, PrincipalComponents, as_model
+from rdiv.models import (
+    Boosting,
+    CrossFit,
+    GaussianMixture,
+    KernelDensity,
+    Model,
+    PrincipalComponents,
+    as_model,
+)
 from rdiv.samples.pool import Pool
 from rdiv.spelling import chosen, spelled
 
 __all__ = ["Choice", "choose", "default_density"]
 
 DEFAULT_FOLDS = 5
+
+KDE_COLUMNS, KDE_ROWS, MIXTURE_COLUMNS = 10, 20_000, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +118,14 @@ def _folded(model: Model, folds: int | None, n_jobs: int | None) -> Model:
 
 
 def default_density(pool: Pool) -> Model:
-    """The density model used when none is named: by the shape of the data.
+    """The density model used when none is named, by the shape of the data.
 
-    A Gaussian mixture for tables, principal components for images and for more than 100 columns.
+    Kernel density for up to 10 columns and 20000 rows, a Gaussian mixture for up to 100 columns,
+    principal components beyond that and for images. `benchmarks/default_density.py` measures why.
     """
-    if pool.table is None and (pool.x.ndim > 2 or pool.x.shape[1] > 100):
+    if pool.table is None and pool.x.ndim > 2:
         return PrincipalComponents()
-    return GaussianMixture() if pool.matrix().shape[1] <= 100 else PrincipalComponents()
+    n, d = pool.matrix().shape
+    if d <= KDE_COLUMNS and n <= KDE_ROWS:
+        return KernelDensity()
+    return GaussianMixture() if d <= MIXTURE_COLUMNS else PrincipalComponents()

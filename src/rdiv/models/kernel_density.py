@@ -12,25 +12,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rdiv.models.kernel_sums import FAST_RANGE, Precision, log_kernel_sums
+from rdiv.models.whitening import Whitening, WhiteningKind
 from rdiv.samples.pool import Pool, require_finite
 
 __all__ = ["FittedKernelDensity", "KernelDensity"]
 
 Floats = NDArray[np.float64]
 Bandwidth = float | Literal["loo", "scott", "silverman"]
-WhiteningKind = Literal["full", "diagonal"]
-Precision = Literal["float64", "float32"]
 
-TILE = 512  # 512 x 512 exponents: 2 MB in float64, which stays in cache
 LOO_ROWS = 2000
-EIGENVALUE_FLOOR = 1e-6  # of the largest eigenvalue of the correlation matrix
-LARGEST_COORDINATE = 1e100  # its square is still finite
-# Per precision: the lowest exponent worth an exp, and the largest squared norm of a row (in
-# bandwidths) for which |a|^2 - 2ab + |b|^2 has not lost too many digits.
-FAST_RANGE: dict[Precision, tuple[float, float]] = {
-    "float64": (-700.0, 2.0**24),
-    "float32": (-80.0, 2.0**8),
-}
 
 
 @dataclass(frozen=True)
@@ -71,6 +62,8 @@ class KernelDensity:
     whitening: WhiteningKind = "full"
     dtype: Precision = "float64"
 
+    task = "density"
+
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, str):
             _require_choice("bandwidth", self.bandwidth, ("loo", "scott", "silverman"))
@@ -86,7 +79,7 @@ class KernelDensity:
         """Whiten the rows of the pool and choose the factor."""
         del rng
         rows, place, counts = _distinct(_matrix(pool.numbers()))
-        whitening = _Whitening.of(rows, counts, self.whitening)
+        whitening = Whitening.of(rows, counts, self.whitening)
         coordinates, _ = whitening(rows)
         factor = self._factor(coordinates, place, whitening.dimension)
         columns, n = rows.shape[1], len(place)
@@ -143,7 +136,7 @@ class FittedKernelDensity:
     counts: Floats
     factor: float
     log_normaliser: float
-    whitening: _Whitening
+    whitening: Whitening
     dtype: Precision = "float64"
 
     def log_density(self, x: ArrayLike) -> Floats:
@@ -155,85 +148,13 @@ class FittedKernelDensity:
                 "pass rows with the columns of the pool."
             )
         coordinates, off_support = self.whitening(rows)
-        sums = _log_kernel_sums(coordinates / self.factor, self.rows, self.counts, self.dtype)
+        sums = log_kernel_sums(coordinates / self.factor, self.rows, self.counts, self.dtype)
         values: Floats = sums - off_support / (2 * self.factor**2) + self.log_normaliser
         return values[place]
 
     def losses(self, pool: Pool) -> Floats:
         """Minus the log density of every row of a pool, ``(n,)``."""
         return -self.log_density(pool.numbers())
-
-
-@dataclass(frozen=True, eq=False)
-class _Whitening:
-    """Affine map under which the pool has unit covariance, safe for any scale of the columns.
-
-    A column is scaled by a power of two (exact), centred and divided by its standard deviation,
-    then the correlations are taken out. A row's deviation in directions that the pool leaves empty
-    (constant columns; the complement of few rows in many columns) is equal for all rows of the
-    pool, so it is one number per row, apart from the coordinates.
-    """
-
-    binary_exponent: NDArray[np.int32]
-    centre: Floats
-    deviation: Floats
-    varies: NDArray[np.bool_]
-    basis: Floats | None  # (varying columns, k) orthonormal; None for the diagonal kind
-    spread: Floats  # (k,) standard deviations along the basis, floored
-    floor: float  # variance given to the directions that the basis leaves out
-    dimension: int
-    log_scale: float
-
-    @classmethod
-    def of(cls, rows: Floats, counts: Floats, kind: WhiteningKind) -> _Whitening:
-        """Fit to distinct rows that occur `counts` times each."""
-        n = counts.sum()
-        varies = (rows != rows[0]).any(axis=0)
-        exponent = np.where(varies, np.frexp(np.abs(rows).max(axis=0))[1], 0).astype(np.int32)
-        z = np.ldexp(rows[:, varies], -exponent[varies])
-        mean = counts @ z / n
-        mean += counts @ (z - mean) / n  # columns that hardly vary need the second pass
-        z = (z - mean) * np.sqrt(counts / max(n - 1, 1))[:, None]
-        spread_of_columns = np.sqrt((z**2).sum(axis=0))
-        centre, deviation = rows[0].copy(), np.ones(rows.shape[1])
-        centre[varies], deviation[varies] = mean, spread_of_columns
-        basis, variances = None, np.ones(z.shape[1])
-        if kind == "full" and z.shape[1]:
-            basis, variances = _principal_axes(z / spread_of_columns)
-        floor = EIGENVALUE_FLOOR * variances.max(initial=0.0)
-        spread = np.sqrt(np.maximum(variances, floor))
-        left_out = z.shape[1] - len(spread)
-        log_scale = (exponent * np.log(2.0) + np.log(deviation)).sum() + np.log(spread).sum()
-        if left_out:
-            log_scale += left_out * np.log(floor) / 2
-        dimension = max(1, int((variances > floor).sum()))
-        return cls(
-            exponent, centre, deviation, varies, basis, spread, floor, dimension, float(log_scale)
-        )
-
-    def __call__(self, x: Floats) -> tuple[Floats, Floats]:
-        """Whitened coordinates ``(n, k)`` and squared distance off the pool's support ``(n,)``."""
-        with np.errstate(over="ignore"):  # a far row may overflow: clipped, it is still far
-            z = (np.ldexp(x, -self.binary_exponent) - self.centre) / self.deviation
-        z = np.clip(z, -LARGEST_COORDINATE, LARGEST_COORDINATE)
-        off_support: Floats = (z[:, ~self.varies] ** 2).sum(axis=1)
-        z = z[:, self.varies]
-        if self.basis is None:
-            return z, off_support
-        along = z @ self.basis
-        if self.basis.shape[1] < self.basis.shape[0]:
-            rest = z - along @ self.basis.T
-            off_support = off_support + (rest**2).sum(axis=1) / self.floor
-        return along / self.spread, off_support
-
-
-def _principal_axes(z: Floats) -> tuple[Floats, Floats]:
-    """Eigenvectors ``(d, k)`` and eigenvalues ``(k,)`` of ``z.T @ z``, k = min(m, d)."""
-    if z.shape[1] <= z.shape[0]:
-        variances, basis = np.linalg.eigh(z.T @ z)
-        return basis, variances
-    _, singular, axes = np.linalg.svd(z, full_matrices=False)
-    return axes.T, singular**2
 
 
 def _leave_one_out_factor(rows: Floats, counts: Floats, dimension: int) -> float:
@@ -272,100 +193,6 @@ def _leave_one_out_factor(rows: Floats, counts: Floats, dimension: int) -> float
         negative_log_likelihood, bounds=bounds, method="bounded", options={"xatol": 5e-3}
     )
     return float(np.exp(found.x))
-
-
-def _log_kernel_sums(rows: Floats, train: Floats, counts: Floats, dtype: Precision) -> Floats:
-    """``log(sum_j counts[j] * exp(-|row - train[j]|^2 / 2))`` for every row.
-
-    The tiles leave out what an easy row cannot see: rows further away than the lowest exponent.
-    Rows that are not easy (a sum lost to underflow, a norm too large for the expanded square)
-    are done again: float32 rows in float64, float64 rows with a shift.
-    """
-    lowest, largest = FAST_RANGE[dtype]
-    row_squares = np.einsum("ij,ij->i", rows, rows)
-    train_squares = np.einsum("ij,ij->i", train, train)
-    if dtype == "float32" and (row_squares > largest).mean() > 0.5:
-        return _log_kernel_sums(rows, train, counts, "float64")
-    reach = (np.sqrt(largest) + np.sqrt(-2 * lowest)) ** 2
-    near_train = train_squares <= reach
-    sums = np.zeros(len(rows))
-    if np.array_equal(rows, train):
-        sums[near_train] = _tiled_sums(train[near_train], None, counts[near_train], dtype)
-    else:
-        near = row_squares <= reach
-        sums[near] = _tiled_sums(rows[near], train[near_train], counts[near_train], dtype)
-    hard = row_squares > largest
-    hard |= sums < counts.sum() * np.exp(lowest) / np.finfo(dtype).eps
-    values = np.log(np.where(hard, 1.0, sums))
-    if dtype == "float32":
-        values[hard] = _log_kernel_sums(rows[hard], train, counts, "float64")
-    else:
-        values[hard] = _shifted_log_sums(rows[hard], train, counts)
-    return values
-
-
-def _tiled_sums(rows: Floats, train: Floats | None, counts: Floats, dtype: Precision) -> Floats:
-    """Kernel sums without a shift; ``train=None`` means the rows themselves, by symmetry."""
-    symmetric = train is None
-    left, right = _factors(rows, rows if train is None else train, dtype)
-    weights = counts.astype(dtype)
-    lowest = weights.dtype.type(FAST_RANGE[dtype][0])
-    buffer = np.empty(TILE * TILE, dtype=dtype)
-    sums = np.zeros(len(rows))
-    for start in range(0, len(left), TILE):
-        here = slice(start, start + TILE)
-        for other in range(start if symmetric else 0, len(right), TILE):
-            there = slice(other, other + TILE)
-            a, b = left[here], right[there]
-            kernel = buffer[: len(a) * len(b)].reshape(len(a), len(b))
-            np.matmul(a, b.T, out=kernel)
-            np.maximum(kernel, lowest, out=kernel)  # exp is slow where it underflows
-            np.exp(kernel, out=kernel)
-            sums[here] += kernel @ weights[there]
-            if symmetric and other > start:
-                sums[there] += weights[here] @ kernel
-    return sums
-
-
-def _factors(rows: Floats, train: Floats, dtype: str) -> tuple[NDArray[np.floating], ...]:
-    """Two matrices whose product ``left @ right.T`` is minus half the squared distances."""
-
-    def columns(x: Floats) -> tuple[Floats, Floats, Floats]:
-        x = x.astype(dtype).astype(np.float64)  # the norm is that of the rounded row
-        return x, -0.5 * np.einsum("ij,ij->i", x, x)[:, None], np.ones((len(x), 1))
-
-    (a, half_a, one_a), (b, half_b, one_b) = columns(rows), columns(train)
-    return (
-        np.hstack([a, half_a, one_a]).astype(dtype),
-        np.hstack([b, one_b, half_b]).astype(dtype),
-    )
-
-
-def _shifted_log_sums(rows: Floats, train: Floats, counts: Floats) -> Floats:
-    """Log of the kernel sums of rows that are far from all others or far from the centre."""
-    values = np.empty(len(rows))
-    step = max(1, TILE * TILE * 4 // len(train))
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        exponents = _exact_exponents(block, train)
-        highest = exponents.max(axis=1, keepdims=True)
-        exponents -= highest
-        np.maximum(exponents, FAST_RANGE["float64"][0], out=exponents)
-        sums = np.exp(exponents, out=exponents) @ counts
-        values[start : start + step] = highest[:, 0] + np.log(sums)
-    return values
-
-
-def _exact_exponents(rows: Floats, train: Floats) -> Floats:
-    """Minus half the squared distances, from differences where the expanded square is too rough."""
-    if (rows**2).sum(axis=1).max() <= FAST_RANGE["float64"][1]:
-        left, right = _factors(rows, train, "float64")
-        product: Floats = left @ right.T
-        return product
-    from scipy.spatial.distance import cdist
-
-    exponents: Floats = -0.5 * cdist(rows, train, "sqeuclidean")
-    return exponents
 
 
 def _distinct(x: Floats) -> tuple[Floats, NDArray[np.intp], Floats]:

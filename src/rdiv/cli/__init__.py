@@ -1,0 +1,54 @@
+"""The rdiv command: parse, call the library, print. One module a command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rdiv.cli.application import app
+
+__all__ = ["app", "main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows ``rdiv``; by default what the process was started with. None at all print
+        the help.
+
+    Returns
+    -------
+    int
+        0 ran; 1 a shift and ``--fail-on-shift``; 2 bad input; 3 a fault of rdiv; 130 interrupted.
+
+    Examples
+    --------
+    >>> from rdiv.cli import main
+    >>> main(["--version"])
+    rdiv ...
+    0
+    """
+    from rdiv.cli.failures import INTERRUPTED, report
+
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        from rdiv.cli.application import command
+
+        code = command().main(given or ["--help"], prog_name="rdiv", standalone_mode=False) or 0
+    except BaseException as error:  # a traceback and exit code 1 would read as "a shift"
+        return report(error)
+    return report(KeyboardInterrupt()) if code == INTERRUPTED else int(code)
+
+
+def __getattr__(name: str) -> Any:
+    """Load the application on first use, so that `main` can say that the cli extra is missing."""
+    if name == "app":
+        from rdiv.cli.application import app
+
+        return app
+    raise AttributeError(f"module 'rdiv.cli' has no attribute {name!r}")

@@ -1,0 +1,62 @@
+"""All commands under one name."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from rdiv.cli.compare import compare_samples
+from rdiv.cli.demo import show_demo
+from rdiv.cli.two_sample import run_two_sample_test
+
+__all__ = ["app", "command"]
+
+HELP = """Are these two datasets the same for your model?
+
+One model is fitted on both samples together; its mean loss on each is compared, and random
+relabellings of the rows give a p-value that holds at every sample size.
+
+Exit codes: 0 it ran; 1 a shift was found and --fail-on-shift was given; 2 bad input, one sentence
+on the error stream says what to do; 3 a fault of rdiv itself; 130 interrupted.
+"""
+
+# Plain help: laying it out with rich takes longer than all the rest of `rdiv --help`.
+app = typer.Typer(
+    name="rdiv",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("compare")(compare_samples)
+app.command("test")(run_two_sample_test)
+app.command("demo")(show_demo)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from rdiv import __version__
+
+        typer.echo(f"rdiv {__version__}")
+        raise typer.Exit
+
+
+@app.callback(help=HELP)
+def take_options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Take the options that stand before any command."""
+
+
+def command() -> Any:
+    """The application as the object that parses arguments."""
+    from typer.main import get_command
+
+    return get_command(app)

@@ -1,0 +1,118 @@
+"""What a person reads: a panel in a terminal, plain lines in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from rdiv.cli.output import printable, write_out
+
+__all__ = ["WIDEST", "Summary", "panel", "show", "show_renderable", "stages", "terminal"]
+
+WIDEST = 100
+"""Columns that a panel takes at most."""
+
+_LABEL = 26  # columns for what stands before the first colon of a line
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A finding in words and numbers.
+
+    Parameters
+    ----------
+    title : str
+        The command that made it.
+    headline : str
+        The finding in one sentence.
+    lines : sequence of str
+        The numbers behind it, ``label: value`` where there is a label.
+    remarks : sequence of str
+        Sentences that keep a reader from reading too much into it.
+    colour : str
+        Colour of the frame. It repeats what the headline says in words.
+    """
+
+    title: str
+    headline: str
+    lines: Sequence[str]
+    remarks: Sequence[str] = ()
+    colour: str = "none"
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline, *self.lines, *self.remarks])
+
+
+def show(summary: Summary) -> None:
+    """Print a summary to standard output, in the form that suits the reader."""
+    console = terminal()
+    if console is None:
+        write_out(printable(str(summary)) + "\n")
+    else:
+        show_renderable(console, panel(summary))
+
+
+def terminal() -> Any:
+    """A rich console for standard output if that is a terminal, else None."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    return console if console.is_terminal else None
+
+
+def show_renderable(console: Any, *parts: Any) -> None:
+    """Lay out with rich, write with `write_out`, which survives a reader who leaves."""
+    with console.capture() as capture:
+        for part in parts:
+            console.print(part, width=min(console.width, WIDEST))
+    write_out(capture.get())
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str], None]]:
+    """Give a function that names the stage of the work, on the error stream of a terminal only."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda stage: None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status(Text("starting")) as status:
+        yield lambda stage: status.update(Text(stage))
+
+
+def panel(summary: Summary) -> Any:
+    """A summary as a framed block of text for rich."""
+    from rich.console import Group
+    from rich.panel import Panel
+    from rich.text import Text
+
+    parts: list[Any] = [Text(printable(summary.headline), style="bold"), Text(), _table(summary)]
+    for remark in summary.remarks:
+        parts += [Text(), Text(printable(remark), style="italic")]
+    return Panel(
+        Group(*parts),
+        title=Text(summary.title),
+        title_align="left",
+        border_style=summary.colour,
+        padding=(1, 2),
+    )
+
+
+def _table(summary: Summary) -> Any:
+    """Labels and values in two columns; lines without a label take the whole width."""
+    from rich.table import Table
+    from rich.text import Text
+
+    pairs = [tuple(printable(line).partition(": ")[::2]) for line in summary.lines]
+    labelled = any(value for _, value in pairs)
+    table = Table.grid(padding=(0, 2))
+    if labelled:
+        table.add_column(max_width=_LABEL, overflow="fold")
+    table.add_column(overflow="fold")
+    for label, value in pairs:
+        table.add_row(*([Text(label), Text(value)] if labelled else [Text(label)]))
+    return table

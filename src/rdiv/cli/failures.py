@@ -1,0 +1,94 @@
+"""From an exception to one sentence on the error stream and an exit code."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dis import opmap
+from typing import Any
+
+from rdiv.cli.output import printable
+
+__all__ = ["CRASH", "INTERRUPTED", "MISUSE", "report"]
+
+MISUSE, CRASH, INTERRUPTED = 2, 3, 130
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_EXTRAS = {"typer": "cli", "rich": "cli", "polars": "cli"}
+_FRAME = re.compile(r'File "([^"\n]+)", line \d+, in [^\n]+\n\s+(\w+)')
+
+
+def report(error: BaseException) -> int:
+    """Say what went wrong and return the exit code for it.
+
+    Parameters
+    ----------
+    error : BaseException
+        Whatever ended the command.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        _say("interrupted")
+        return INTERRUPTED
+    if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
+        return 0  # nobody reads the help to its end
+    if hasattr(error, "format_message"):
+        _say(_usage(error))
+        return MISUSE
+    root = (getattr(error, "name", None) or "").split(".")[0]
+    if isinstance(error, ModuleNotFoundError) and root in _EXTRAS:
+        _say(f'this command needs {root}; install it with pip install "rdiv[{_EXTRAS[root]}]"')
+        return MISUSE
+    if isinstance(error, ValueError | TypeError | OSError | ImportError) and _on_purpose(error):
+        _say(_with_names(str(error)))
+        return MISUSE
+    return _crash(error)
+
+
+def _say(message: str) -> None:
+    print(f"rdiv: {printable(' '.join(message.split()))}", file=sys.stderr)
+
+
+def _usage(error: Any) -> str:
+    """The parser's complaint, and where to read on."""
+    message = error.format_message().strip().rstrip(".")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "rdiv"
+    return f"{message[:1].lower()}{message[1:]} (see {path} --help)"
+
+
+def _with_names(message: str) -> str:
+    """A sentence of the library, which calls the samples p and q, for somebody who named files."""
+    if not re.search(r"(?<!['\"\w])[pq](?!['\"\w])", message):
+        return message
+    return f"{message.rstrip('.')} (p is REFERENCE, q is CURRENT)."
+
+
+def _crash(error: BaseException) -> int:
+    if os.environ.get("RDIV_TRACEBACK"):
+        import traceback
+
+        traceback.print_exception(error)
+    what = f"{type(error).__name__}: {error}".rstrip(": ")
+    _say(
+        f"this is a bug in rdiv, not in your data ({what}); "
+        "please report it with what RDIV_TRACEBACK=1 in the environment makes the command print."
+    )
+    return CRASH
+
+
+def _on_purpose(error: BaseException) -> bool:
+    """Whether a ``raise`` statement of ours made this error.
+
+    Bad input is refused by such statements alone. The same exception out of another library, or
+    out of an expression of ours, is a fault that nobody foresaw.
+    """
+    if type(error.__cause__).__name__ == "_RemoteTraceback":  # from a worker process: text only
+        frames = _FRAME.findall(str(error.__cause__))
+        return bool(frames) and frames[-1][0].startswith(_PACKAGE) and frames[-1][1] == "raise"
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or last.tb_frame.f_globals.get("__name__", "").split(".")[0] != "rdiv":
+        return False
+    return last.tb_frame.f_code.co_code[last.tb_lasti] == opmap["RAISE_VARARGS"]

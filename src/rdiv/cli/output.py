@@ -1,0 +1,156 @@
+"""Where output goes: a stream that may be cut off, files that are whole or absent."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn
+
+__all__ = ["STANDARD_OUTPUT", "check_destination", "deliver", "printable", "write_out"]
+
+STANDARD_OUTPUT = "-"
+
+
+def check_destination(path: str | None, *inputs: str) -> None:
+    """Refuse, before any work, a file that could not be written or that is an input.
+
+    Parameters
+    ----------
+    path : str or None
+        What ``--json`` was given.
+    inputs : str
+        The samples, which must not be overwritten.
+    """
+    if path is None or path == STANDARD_OUTPUT or _is_device(path):
+        return
+    if not path or os.path.isdir(path):
+        _refuse(path, "it is a directory; name a file inside it.")
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        _refuse(path, f"there is no folder {folder}; create it first.")
+    for sample in inputs:
+        with suppress(OSError):
+            if os.path.samefile(path, sample.partition("::")[0]):
+                _refuse(path, "it is one of the samples; choose another name.")
+    try:
+        _try_to_write(path, folder)
+    except OSError as error:
+        _refuse(path, f"{error.strerror}; choose another place.")
+
+
+def deliver(path: str | None, document: str, show: Callable[[], None]) -> None:
+    """Write a document where the user wants it, and show the summary unless stdout is taken.
+
+    Parameters
+    ----------
+    path : str or None
+        A file, ``-`` for standard output, or None for no document.
+    document : str
+    show : callable
+        Prints what a person reads.
+    """
+    if path == STANDARD_OUTPUT:
+        write_out(document + "\n", encoding="utf-8")
+        return
+    if path is not None:
+        try:
+            _write_file(path, (document + "\n").encode())
+        except OSError as error:
+            _refuse(path, f"{error.strerror}; choose another place.")
+    show()
+
+
+def write_out(text: str, encoding: str | None = None) -> None:
+    """Write to standard output; a reader who has left is no error.
+
+    Characters that the stream cannot encode are spelled out.
+    """
+    stream = sys.stdout
+    if stream is None:  # closed by whoever started us
+        return
+    binary = getattr(stream, "buffer", None)
+    try:
+        if binary is None:
+            stream.write(text)
+        else:
+            stream.flush()
+            name = encoding or stream.encoding or "utf-8"
+            binary.write(text.encode(name, "backslashreplace"))
+        stream.flush()
+    except BrokenPipeError:
+        _silence(stream.fileno())
+    except OSError as error:
+        _silence(stream.fileno())
+        raise ValueError(
+            f"standard output cannot be written: {error.strerror}; send it elsewhere."
+        ) from None
+
+
+def printable(text: str) -> str:
+    r"""Text for a terminal: control characters and broken file names are spelled out.
+
+    Examples
+    --------
+    >>> print(printable("red\x1b[31m.csv"))
+    red\x1b[31m.csv
+    """
+    from unicodedata import category
+
+    return "".join(
+        char
+        if char == "\n" or category(char) not in ("Cc", "Cs")
+        else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
+
+
+def _is_device(path: str) -> bool:
+    """A pipe or a device such as /dev/null: written to, never replaced."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
+def _refuse(path: str, why: str) -> NoReturn:
+    raise ValueError(f"{path!r} cannot be written: {why}") from None
+
+
+def _try_to_write(path: str, folder: str) -> None:
+    from tempfile import TemporaryFile
+
+    with suppress(FileNotFoundError):
+        os.stat(path)  # finds names that are too long
+        if not os.access(path, os.W_OK):
+            raise PermissionError(0, "the file is read-only")
+    with TemporaryFile(dir=folder):
+        pass
+
+
+def _write_file(path: str, data: bytes) -> None:
+    """Write a file whole or not at all: beside it first, then in its place."""
+    from secrets import token_hex
+    from shutil import copymode
+
+    if _is_device(path):
+        with open(path, "wb") as stream:
+            stream.write(data)
+        return
+    place = os.path.realpath(path)
+    beside = os.path.join(os.path.dirname(place), f".rdiv-{token_hex(8)}")
+    try:
+        with open(beside, "xb") as stream:
+            stream.write(data)
+        if os.path.exists(place):
+            copymode(place, beside)
+        os.replace(beside, place)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(beside)
+        raise
+
+
+def _silence(descriptor: int) -> None:
+    """Point a stream at nothing, so that closing it at exit does not fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)

@@ -1,0 +1,242 @@
+"""Bad input: one sentence on the error stream, exit code 2, nothing written."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.cli.conftest import Run, table
+
+import rdiv
+
+TARGET = ("--target", "bought")
+
+
+def refused(run: Run, folder: Path, arguments: list[Any], words: list[str]) -> str:
+    """Run, check that it was refused in one sentence and left no file behind."""
+    before = sorted(folder.iterdir())
+    ran = run(*arguments, *([] if "--json" in arguments else ["--json", folder / "out.json"]))
+    assert (ran.code, ran.out) == (2, ""), ran
+    assert ran.err.startswith("rdiv: ")
+    assert ran.err.count("\n") == 1
+    assert "Traceback" not in ran.err
+    missing = [word for word in words if word not in ran.err]
+    assert not missing, ran.err
+    assert sorted(folder.iterdir()) == before
+    return ran.err
+
+
+def truncated_parquet(path: Path) -> None:
+    table(40, seed=1).write_parquet(path)
+    path.write_bytes(path.read_bytes()[:200])
+
+
+def pickled_npz(path: Path) -> None:
+    np.savez(path, x=np.array([{"a": 1}, {"b": 2}], dtype=object))
+
+
+FILES: dict[str, tuple[str, Callable[[Path], object], list[str]]] = {
+    "empty": ("q.csv", lambda f: f.write_bytes(b""), ["empty"]),
+    "no rows": ("q.csv", lambda f: f.write_text("age,visits,bought\n"), ["2 rows", "0 in q"]),
+    "one row": ("q.csv", lambda f: f.write_text("age,visits,bought\n1,2,no\n"), ["1 in q"]),
+    "ragged": (
+        "q.csv",
+        lambda f: f.write_text("age,visits,bought\n1,2,no\n1,2\n"),
+        ["line 3", "2 fields", "3"],
+    ),
+    "not UTF-8": (
+        "q.csv",
+        lambda f: f.write_bytes(b"age,visits,bought\n1,2,n\xe9\n3,4,no\n"),
+        ["UTF-8", "line 2"],
+    ),
+    "truncated gzip": (
+        "q.csv.gz",
+        lambda f: f.write_bytes(gzip.compress(b"age,visits,bought\n1,2,no\n" * 99)[:40]),
+        ["truncated"],
+    ),
+    "truncated parquet": ("q.parquet", truncated_parquet, ["truncated"]),
+    "a directory": ("q.csv", lambda f: f.mkdir(), ["directory"]),
+    "missing": ("q.csv", lambda f: None, ["there is no file", "q.csv"]),
+    "pickled objects": ("q.npz", pickled_npz, ["pickled"]),
+    "unknown ending": ("q.xlsx", lambda f: f.write_bytes(b"x"), [".xlsx", "csv"]),
+    "duplicate columns": (
+        "q.csv",
+        lambda f: f.write_text("age,age,bought\n1,2,no\n3,4,yes\n"),
+        ["'age'"],
+    ),
+    "different columns": (
+        "q.csv",
+        lambda f: table(40, 1).rename({"visits": "calls"}).write_csv(f),
+        ["'visits' only in p", "'calls' only in q", "p is REFERENCE"],
+    ),
+    "text for numbers": (
+        "q.csv",
+        lambda f: table(40, 1).with_columns(visits=pl.lit("often")).write_csv(f),
+        ["'visits'", "numeric in p", "text in q"],
+    ),
+    "infinite cells": (
+        "q.csv",
+        lambda f: table(40, 1).with_columns(visits=pl.lit(float("inf"))).write_csv(f),
+        ["'visits'", "40", "infinite"],
+    ),
+    "missing target cells": (
+        "q.csv",
+        lambda f: table(40, 1).with_columns(bought=pl.lit(None, dtype=pl.String)).write_csv(f),
+        ["target", "40 of 80"],
+    ),
+    "target on one side only": (
+        "q.csv",
+        lambda f: table(40, 1).drop("bought").write_csv(f),
+        ["'bought'", "only in p"],
+    ),
+    "an array": ("q.npy", lambda f: np.save(f, np.zeros((9, 2))), ["arrays", "frames"]),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files(run: Run, tmp_path: Path, name: str) -> None:
+    file, write, words = FILES[name]
+    table(40, seed=0).write_csv(tmp_path / "p.csv")
+    write(tmp_path / file)
+    refused(run, tmp_path, ["compare", tmp_path / "p.csv", tmp_path / file, *TARGET], words)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--target", "bougth"], ["'bougth'", "in neither sample", "did you mean 'bought'?"]),
+        ([*TARGET, "--alpha", "1.5"], ["alpha", "1.5"]),
+        ([*TARGET, "--alpha", "nan"], ["alpha", "nan"]),
+        ([*TARGET, "--resamples", "18"], ["18", "at least 19"]),
+        ([*TARGET, "--model", "boost"], ["'boost'", "did you mean 'boosting'?", "kde, gmm"]),
+        ([*TARGET, "--task", "ranking"], ["'ranking'", "classification"]),
+        ([*TARGET, "--task", "regression"], ["regression", "text"]),
+        ([*TARGET, "--model", "logistic", "--folds", "1"], ["folds", "1"]),
+        ([*TARGET, "--model", "logistic", "--folds", "500"], ["500", "fewer folds"]),
+        ([*TARGET, "--groups", "shop"], ["groups", "'shop'"]),
+        ([*TARGET, "--groups", "bought"], ["'bought'", "target"]),
+        ([*TARGET, "--strata", "age"], ["strata"]),
+        (["--model", "ridge"], ["target"]),
+        ([*TARGET, "--min-gap", "-1"], ["--min-gap", "-1"]),
+        ([*TARGET, "--min-gap", "nan"], ["--min-gap", "nan"]),
+        ([*TARGET, "--min-gap", "0.1", "--folds", "0"], ["--min-gap", "interval", "folds"]),
+    ],
+)
+def test_options_of_compare(
+    run: Run, tmp_path: Path, files: Path, options: list[str], words: list[str]
+) -> None:
+    arguments = ["compare", files / "reference.csv", files / "same.csv", *options]
+    refused(run, tmp_path, arguments, words)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--discrepancy", "enrgy"], ["'enrgy'", "did you mean 'energy'?", "r-div"]),
+        (["--discrepancy", "energy", "--model", "kde"], ["energy needs no model"]),
+        (["--discrepancy", "energy", "--folds", "3"], ["energy needs no model", "folds"]),
+    ],
+)
+def test_options_of_the_test(
+    run: Run, tmp_path: Path, files: Path, options: list[str], words: list[str]
+) -> None:
+    refused(run, tmp_path, ["test", files / "reference.csv", files / "same.csv", *options], words)
+
+
+def test_one_class_in_the_pool(run: Run, tmp_path: Path) -> None:
+    for seed, name in enumerate(("p.csv", "q.csv")):
+        table(20, seed).with_columns(bought=pl.lit("no")).write_csv(tmp_path / name)
+    words = ["two classes", "no"]
+    refused(run, tmp_path, ["compare", tmp_path / "p.csv", tmp_path / "q.csv", *TARGET], words)
+
+
+def test_group_in_both_samples(run: Run, tmp_path: Path) -> None:
+    for seed, name in enumerate(("p.csv", "q.csv")):
+        table(20, seed).with_columns(shop=pl.int_range(20) // 2).write_csv(tmp_path / name)
+    arguments = ["compare", tmp_path / "p.csv", tmp_path / "q.csv", *TARGET, "--groups", "shop"]
+    refused(run, tmp_path, arguments, ["group", "in both", "strata"])
+
+
+@pytest.mark.parametrize("jobs", [1, 2])  # a worker process must refuse in the same words
+def test_arrays_with_holes(run: Run, tmp_path: Path, jobs: int) -> None:
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    y = (x[:, 0] > 0).astype(int)
+    np.savez(tmp_path / "p.npz", x=x, y=y)
+    np.savez(tmp_path / "q.npz", x=np.where(x > 2, np.nan, x), y=y)
+    bad = int((x > 2).sum())
+    arguments = ["compare", tmp_path / "p.npz", tmp_path / "q.npz", "--model", "logistic"]
+    words = [f"got {bad} NaN or infinite value", "column", "boosting"]
+    refused(run, tmp_path, [*arguments, "--jobs", jobs, "--folds", 2], words)
+    refused(run, tmp_path, [*arguments, "--target", "y"], ["target", "(X, y)"])
+
+
+class Broken:
+    """A model whose losses come back wrong."""
+
+    losses_given: Any = None
+    task = "density"
+
+    def fit(self, pool: Any, rng: np.random.Generator) -> Broken:
+        return self
+
+    def losses(self, pool: Any) -> Any:
+        return self.losses_given(len(pool))
+
+
+@pytest.mark.parametrize(
+    ("losses", "words"),
+    [(lambda n: np.full(n, np.nan), ["NaN"]), (lambda n: np.zeros(n + 1), ["one", "per row"])],
+)
+def test_model_with_wrong_losses(
+    run: Run,
+    tmp_path: Path,
+    files: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    losses: Any,
+    words: list[str],
+) -> None:
+    model = type("Broken", (Broken,), {"losses_given": staticmethod(losses)})
+    monkeypatch.setitem(rdiv.models.BY_NAME, "broken", model)
+    pair = [files / "reference.csv", files / "same.csv"]
+    refused(run, tmp_path, ["test", *pair, "--model", "broken"], words)
+
+
+@pytest.mark.parametrize("command", ["compare", "test", "demo"])
+def test_output_path_is_checked_before_the_work(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    samples = [] if command == "demo" else ["p.csv", "q.csv"]  # absent: they are not reached
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("kept")
+    for path, words in (
+        (tmp_path / "folder", ["directory"]),
+        ("", ["cannot be written"]),
+        (tmp_path / "absent" / "out.json", ["no folder", "absent"]),
+        (tmp_path / "file" / "out.json", ["no folder"]),
+        (tmp_path / ("x" * 300), ["too long"]),
+    ):
+        refused(run, tmp_path, [command, *samples, "--json", path], ["cannot be written", *words])
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_read_only_places(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("kept")
+    (tmp_path / "kept").chmod(0o444)
+    (tmp_path / "closed").mkdir(mode=0o555)
+    for path in (tmp_path / "kept", tmp_path / "closed" / "out.json"):
+        refused(run, tmp_path, ["demo", "--json", path], ["cannot be written"])
+
+
+def test_samples_are_not_overwritten(run: Run, tmp_path: Path) -> None:
+    table(20, 0).write_csv(tmp_path / "p.csv")
+    text = (tmp_path / "p.csv").read_text()
+    arguments = ["compare", tmp_path / "p.csv", tmp_path / "p.csv", "--json", tmp_path / "p.csv"]
+    refused(run, tmp_path, arguments, ["one of the samples"])
+    assert (tmp_path / "p.csv").read_text() == text

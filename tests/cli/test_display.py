@@ -1,0 +1,78 @@
+"""The panel at several widths, and what is not interpreted in it."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+from rich.console import Console
+
+from rdiv.cli import display
+from rdiv.cli.display import WIDEST, Summary, panel, show, stages, terminal
+
+SUMMARY = Summary(
+    "rdiv compare",
+    "Risk shift: the model does worse on current, by 0.683 in mean loss.",
+    [
+        "gap (current - reference): +0.6828, 95 % interval +0.5064 to +0.8592",
+        "inputs alone (energy, outside the verdict): no move found, p = 0.268",
+        "files: [bold]a[/bold].csv (reference), :balloon:.csv (current)",
+    ],
+    ["Not finding a difference does not show that there is none."],
+    "red",
+)
+
+
+def rendered(width: int, **options: object) -> str:
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, width=width, **options)  # type: ignore[arg-type]
+    console.print(panel(SUMMARY))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_panel_fits_and_says_everything(width: int) -> None:
+    text = rendered(width, color_system=None)
+    lines = text.splitlines()
+    assert all(len(line) <= width for line in lines)
+    assert lines[2].strip("│ ").startswith("Risk shift")
+    words = " ".join(" ".join(line.strip("│ ") for line in lines).split())
+    for word in ("+0.5064", "[bold]a[/bold].csv", ":balloon:.csv", "p = 0.268"):
+        assert word in words
+
+
+def test_plain_when_piped(capsys: pytest.CaptureFixture[str]) -> None:
+    assert terminal() is None
+    show(SUMMARY)
+    assert capsys.readouterr().out == str(SUMMARY) + "\n"
+
+
+def test_panel_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console = Console(force_terminal=True, width=140)
+    monkeypatch.setattr(display, "terminal", lambda: console)
+    show(SUMMARY)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].count("─") > WIDEST - 20
+    assert "\x1b[31m" in lines[0]  # a red frame
+
+
+def test_no_colour_keeps_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = rendered(80)
+    assert "\x1b[31m" not in text
+    assert "Risk shift" in text
+
+
+def test_stages_are_silent_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with stages() as stage:
+        stage("reading")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_stages_without_an_error_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    with stages() as stage:
+        stage("reading")

@@ -1,0 +1,60 @@
+"""Help, version, and the names that the help lists."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from tests.cli.conftest import Run
+from typer.testing import CliRunner
+
+import rdiv
+from rdiv.cli import app
+from rdiv.cli.options import DISCREPANCIES, MODELS
+
+
+def test_help_lists_every_model_and_discrepancy() -> None:
+    assert MODELS.split(", ") == list(rdiv.models.BY_NAME)
+    assert DISCREPANCIES.split(", ") == list(rdiv.discrepancies.BY_NAME)
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version") == (0, f"rdiv {rdiv.__version__}\n", "")
+    assert run() == run("--help")
+    for command in ("compare", "test", "demo"):
+        ran = run(command, "--help")
+        assert ran.code == 0
+        assert "--json FILE" in ran.out
+
+
+def test_application_can_be_run_by_typer() -> None:
+    assert CliRunner().invoke(app, ["--version"]).output == f"rdiv {rdiv.__version__}\n"
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = "import sys; from rdiv.cli import main; main(['--help']); print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(ran.stdout.splitlines()[-1].split())
+    assert not {"numpy", "rich", "polars", "sklearn", "rdiv.comparison"} & loaded
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["compare"], ["missing argument 'REFERENCE'", "see rdiv compare --help"]),
+        (["compare", "a", "b", "c"], ["c"]),
+        (["compare", "a", "b", "--fold", "3"], ["--fold", "--folds"]),
+        (["compare", "a", "b", "--folds", "many"], ["--folds", "integer"]),
+        (["compare", "a", "b", "--folds", "-1"], ["--folds", "0"]),
+        (["compare", "a", "b", "--jobs", "0"], ["--jobs", "1"]),
+        (["compare", "a", "b", "--seed", "-1"], ["--seed", "0"]),
+        (["compare", "a", "b", "--json"], ["--json"]),
+        (["comprae"], ["comprae", "compare"]),
+    ],
+)
+def test_misuse_is_one_line(run: Run, arguments: list[str], words: list[str]) -> None:
+    ran = run(*arguments)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert ran.err.startswith("rdiv: ")
+    assert all(word in ran.err for word in words), ran.err

@@ -1,0 +1,255 @@
+"""Every discrepancy: blind work once, then one finite number for any split, the same either way."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, fields
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import rdiv
+from rdiv.discrepancies import BY_NAME, Prepared
+from rdiv.discrepancies.statistics import mean_gap
+from rdiv.masks import mask_sampler, random_subsets
+from rdiv.models import CrossFit, GaussianMixture, PrincipalComponents
+from rdiv.samples import Pool, pool_samples
+from rdiv.two_sample import examine, halves, prepare
+
+SEED, N_P, N = 5, 13, 34
+MODELS = {
+    "in-sample": PrincipalComponents(1),
+    "5 folds": CrossFit(GaussianMixture(2), 5),
+}
+
+
+def build(name: str, how: str) -> Any:
+    """A discrepancy by its name, with a quick model where it takes one."""
+    cls = BY_NAME[name]
+    takes_model = "model" in {field.name for field in fields(cls)}
+    return cls(model=MODELS[how]) if takes_model else cls()
+
+
+def directed(name: str) -> bool:
+    return "directed" in (BY_NAME[name].__doc__ or "")
+
+
+def sample(n: int = N, seed: int = 0) -> np.ndarray:
+    x = np.random.default_rng(seed).normal(size=(n, 3))
+    x[-3:] = x[:3]
+    return x
+
+
+def prepared_on(name: str, how: str, x: np.ndarray, **design: Any) -> Prepared:
+    """What a discrepancy prepares on a pool; a learner learns on other rows first."""
+    discrepancy, rng = build(name, how), np.random.default_rng(SEED)
+    if getattr(discrepancy, "learns", False):
+        learned_on = sample(seed=99)
+        discrepancy = discrepancy.learn(Pool(learned_on), np.arange(N) < N_P, rng)
+    return prepare(discrepancy, Pool(x, **design), rng)
+
+
+EVERY = [(name, how) for name in BY_NAME for how in MODELS]
+every_discrepancy = pytest.mark.parametrize(
+    ("name", "how"), EVERY, ids=[" ".join(e) for e in EVERY]
+)
+
+
+@every_discrepancy
+@pytest.mark.parametrize("b", [1, 7])
+@pytest.mark.parametrize("n_p", [2, N_P, N - 2])
+def test_one_finite_number_per_mask(name: str, how: str, b: int, n_p: int) -> None:
+    prepared = prepared_on(name, how, sample())
+    masks = random_subsets(np.random.default_rng(1), b, N, n_p)
+    values = prepared.statistic(masks)
+    assert values.dtype == np.float64
+    assert values.shape == (b,) or (prepared.combine is not None and values.shape[0] == b)
+    assert np.isfinite(values).all()
+
+
+@every_discrepancy
+def test_a_split_and_its_complement_are_one_split(name: str, how: str) -> None:
+    if directed(name):
+        pytest.skip(f"{name} says that it is directed")
+    statistic = prepared_on(name, how, sample()).statistic
+    for n_p in (2, N_P):
+        masks = random_subsets(np.random.default_rng(2), 20, N, n_p)
+        np.testing.assert_allclose(statistic(masks), statistic(~masks), rtol=1e-9)
+
+
+@every_discrepancy
+def test_a_number_depends_on_its_own_mask_alone(name: str, how: str) -> None:
+    statistic = prepared_on(name, how, sample()).statistic
+    masks = random_subsets(np.random.default_rng(3), 12, N, N_P)
+    alone = np.concatenate([statistic(mask[None]) for mask in masks])
+    np.testing.assert_allclose(statistic(masks), alone, rtol=1e-12)
+    np.testing.assert_allclose(statistic(masks[::-1])[::-1], alone, rtol=1e-12)
+
+
+@every_discrepancy
+def test_nothing_given_is_changed(name: str, how: str) -> None:
+    x = sample()
+    masks = random_subsets(np.random.default_rng(4), 6, N, N_P)
+    before, given = x.copy(), masks.copy()
+    prepared = prepared_on(name, how, x)
+    prepared.statistic(masks)
+    if prepared.value is not None:
+        prepared.value(masks[0])
+    assert x.tobytes() == before.tobytes()
+    assert masks.tobytes() == given.tobytes()
+
+
+@every_discrepancy
+@pytest.mark.parametrize("library", [None, "polars", "pandas"])
+def test_swapping_rows_changes_no_number(name: str, how: str, library: str | None) -> None:
+    """Rows change files, the pool and every number computed from it stay as they were."""
+    if getattr(build(name, how), "learns", False):
+        pytest.skip("a learner is blind within its held-out half only")
+    rng, first = np.random.default_rng(6), None
+    masks = random_subsets(np.random.default_rng(7), 9, N, N_P)
+    for n_p in (N_P, N_P, N - 5):
+        order = rng.permutation(N)
+        p, q = (
+            as_library(sample()[order[:n_p]], library),
+            as_library(sample()[order[n_p:]], library),
+        )
+        pooled = pool_samples(p, q, rng=SEED)
+        prepared = prepare(build(name, how), pooled.pool, pooled.stream("fit"))
+        numbers = [pooled.pool.numbers(), prepared.statistic(masks), prepared.losses]
+        found = [number.tobytes() for number in numbers if number is not None]
+        first = first or found
+        assert found == first
+
+
+def as_library(x: np.ndarray, library: str | None) -> Any:
+    if library is None:
+        return x
+    columns = {"a": x[:, 0], "b": x[:, 1], "c": np.where(x[:, 2] > 0, "up", "down")}
+    return pl.DataFrame(columns) if library == "polars" else pd.DataFrame(columns)
+
+
+@every_discrepancy
+def test_the_same_seed_gives_the_same_document(name: str, how: str) -> None:
+    x = sample()
+    first, second, other = (
+        rdiv.two_sample_test(x[:N_P], x[N_P:], build(name, how), n_resamples=39, rng=seed)
+        for seed in (1, 1, 2)
+    )
+    assert first.to_json() == second.to_json()
+    assert first.null_distribution.tobytes() != other.null_distribution.tobytes()
+
+
+@every_discrepancy
+def test_it_pickles(name: str, how: str) -> None:
+    discrepancy = build(name, how)
+    for dumps in (pickle.dumps, cloudpickle.dumps):
+        again = pickle.loads(dumps(discrepancy))
+        assert again == discrepancy
+        assert hash(again) == hash(discrepancy)
+
+
+@every_discrepancy
+@pytest.mark.parametrize("n_p", [4, 17, 30])
+def test_groups_and_strata_give_finite_numbers(name: str, how: str, n_p: int) -> None:
+    groups, strata = np.arange(N) // 2, np.arange(N) % 2
+    for design in ({"groups": groups}, {"strata": strata}):
+        is_p = groups < n_p // 2 if "groups" in design else np.arange(N) < n_p
+        try:
+            prepared = prepared_on(name, how, sample(), **design)
+        except ValueError as refusal:
+            assert next(iter(design)) in str(refusal)  # one sentence that names what it cannot do
+            continue
+        masks = mask_sampler(is_p, **design)(np.random.default_rng(8), 10)
+        values = prepared.statistic(masks)
+        assert np.isfinite(values).all()
+        if not directed(name):
+            np.testing.assert_allclose(values, prepared.statistic(~masks), rtol=1e-9, atol=1e-12)
+
+
+@every_discrepancy
+def test_a_plain_shift_is_found(name: str, how: str) -> None:
+    p, q = sample(60), 3 + 4 * sample(60, seed=1)
+    assert rdiv.two_sample_test(p, q, build(name, how), n_resamples=99, rng=0).pvalue == 0.01
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A toy learner: the direction between the two means, learned with labels on one half."""
+
+    along: Any = None
+
+    @property
+    def learns(self) -> bool:
+        return self.along is None
+
+    def learn(self, pool: Pool, is_p: np.ndarray, rng: np.random.Generator) -> Direction:
+        x = pool.numbers()
+        return Direction(x[is_p].mean(axis=0) - x[~is_p].mean(axis=0) + 0 * rng.normal())
+
+    def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
+        numbers = pool.numbers() @ self.along
+        return mean_gap(numbers, groups=pool.groups, strata=pool.strata)
+
+
+def test_a_learner_is_blind_within_its_held_out_half() -> None:
+    x = sample()
+    pooled = pool_samples(x[:N_P], x[N_P:], rng=SEED)
+    learn, held_out = halves(pooled.pool, pooled.is_p, pooled.stream("halves"))
+    assert sorted([*learn, *held_out]) == list(range(N))
+    learned = Direction().learn(pooled.pool.take(learn), pooled.is_p[learn], pooled.stream("learn"))
+    first = None
+    rng = np.random.default_rng(9)
+    masks = random_subsets(rng, 5, len(held_out), 6)
+    for _ in range(3):
+        is_p = pooled.is_p.copy()
+        is_p[held_out] = rng.permutation(is_p[held_out])  # swap rows of the held-out half
+        pool = pooled.pool.take(held_out)
+        prepared = prepare(learned, pool, pooled.stream("fit"))
+        found = (prepared.losses.tobytes(), prepared.statistic(masks).tobytes())
+        first = first or found
+        assert found == first
+
+
+def test_a_learner_tests_the_half_it_did_not_learn_on() -> None:
+    x = sample(80)
+    x[:40] += 1.0
+    pooled = pool_samples(x[:40], x[40:], rng=SEED)
+    result, prepared = examine(Direction(), pooled, alpha=0.05, n_resamples=99)
+    assert result.notes["rows tested"] == 40
+    assert prepared.losses.shape == (40,)
+    assert (result.n_p, result.n_q) == (40, 40)
+    assert result.rejected
+
+
+@pytest.mark.parametrize("design", ["groups", "strata"])
+def test_a_learner_with_a_design(design: str) -> None:
+    x = sample(80)
+    x[:40] += 1.0
+    labels = {
+        "groups": (np.arange(40) // 2, 20 + np.arange(40) // 2),
+        "strata": 2 * (np.arange(40) % 4,),
+    }
+    result = rdiv.two_sample_test(
+        x[:40], x[40:], Direction(), **{design: labels[design]}, n_resamples=39, rng=0
+    )
+    assert result.notes["rows tested"] == 40
+    assert result.rejected
+
+
+def test_a_bare_function_is_a_discrepancy() -> None:
+    class FirstColumn:
+        def prepare(self, pool: Pool, rng: np.random.Generator) -> Any:
+            x = pool.numbers()[:, 0]
+            return lambda masks: np.abs(masks @ x / masks.sum(axis=1) - x.mean())
+
+    x = sample(40)
+    x[:20] += 3
+    result = rdiv.two_sample_test(x[:20], x[20:], FirstColumn(), n_resamples=19, rng=0)
+    assert result.pvalue == 0.05
+    assert result.statistic == result.ranked
+    assert result.discrepancy == "FirstColumn"
+    assert result.model is None

@@ -1,0 +1,288 @@
+"""Every model is blind: its losses are a function of the set of rows and the seed, to the last bit."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from rdiv.models import BY_NAME, CrossFit, Frozen, as_model
+from rdiv.samples import Pool, pool_samples
+
+SEED, N_P, N = 7, 18, 45
+Evidence = Callable[[Any, Any], list[bytes]]
+
+
+def supervised(name: str) -> bool:
+    return getattr(BY_NAME[name], "task", None) != "density"
+
+
+def labels(x: np.ndarray, name: str) -> np.ndarray:
+    """A target that the model can take."""
+    score = x[:, 0] + np.random.default_rng(3).normal(size=len(x))
+    return (
+        score if getattr(BY_NAME[name], "task", None) == "regression" else (score > 0).astype(int)
+    )
+
+
+def rows(n: int = N, *, seed: int = 0) -> np.ndarray:
+    """Numbers with a few duplicated rows."""
+    x = np.random.default_rng(seed).normal(size=(n, 3))
+    x[-4:] = x[:4]
+    return x
+
+
+def columns(n: int = N, *, seed: int = 0) -> dict[str, list[Any]]:
+    """A table as users have them: missing cells, categories, text, booleans, dates."""
+    rng = np.random.default_rng(seed)
+    number, other = rng.normal(size=n).tolist(), rng.integers(0, 9, size=n).tolist()
+    return {
+        "amount": [None if i % 7 == 3 else v for i, v in enumerate(number)],
+        "count": other,
+        "region": [
+            None if i % 11 == 5 else str(v) for i, v in enumerate(rng.choice(list("abc"), n))
+        ],
+        "note": [str(v) for v in rng.choice(["x", "y", "<b>"], n)],
+        "sold": (rng.random(n) < 0.5).tolist(),
+        "y": ["yes" if v + rng.normal() > 0 else "no" for v in number],
+    }
+
+
+def table(library: str, n: int = N) -> Any:
+    if library == "polars":
+        return pl.DataFrame(columns(n)).with_columns(pl.col("region").cast(pl.Categorical))
+    return pd.DataFrame(columns(n)).astype({"region": "category"})
+
+
+def take(whole: Any, order: np.ndarray) -> Any:
+    if isinstance(whole, tuple):
+        return tuple(part[order] for part in whole)
+    return whole.iloc[order] if isinstance(whole, pd.DataFrame) else whole[order]
+
+
+def resplits(whole: Any) -> Iterator[tuple[Any, Any]]:
+    """The rows as they came, reordered inside each file, exchanged, and moved to other sizes."""
+    n, rng = N, np.random.default_rng(11)
+    yield take(whole, np.arange(N_P)), take(whole, np.arange(N_P, n))
+    yield take(whole, rng.permutation(N_P)), take(whole, N_P + rng.permutation(n - N_P))
+    for n_p in (N_P, N_P, N_P + 9, 2):
+        order = rng.permutation(n)
+        yield take(whole, order[:n_p]), take(whole, order[n_p:])
+
+
+def assert_blind(evidence: Evidence, whole: Any) -> None:
+    """The decisive check: no number per row may notice which file a row is in, or where."""
+    first, *others = [evidence(p, q) for p, q in resplits(whole)]
+    for other in others:
+        assert other == first, "a number per row changed when rows changed files"
+
+
+def through_the_door(model: Any, **how: Any) -> Evidence:
+    """Keys, numbers and losses in the order of the pool, as bytes."""
+
+    def evidence(p: Any, q: Any) -> list[bytes]:
+        pooled = pool_samples(p, q, rng=SEED, kind=getattr(model, "task", None), **how)
+        pool = pooled.pool
+        losses = model.fit(pool, pooled.stream("fit")).losses(pool)
+        assert losses.shape == (N,)
+        assert losses.dtype == np.float64
+        assert np.isfinite(losses).all()
+        parts = [pool.keys, pool.numbers(), losses]
+        return [part.tobytes() for part in parts if part is not None]
+
+    return evidence
+
+
+def variants(name: str) -> list[Any]:
+    return [BY_NAME[name](), CrossFit(BY_NAME[name](), 5)]
+
+
+EVERY = [(name, i) for name in BY_NAME for i in (0, 1)]
+ids = [f"{name}-{('in-sample', '5 folds')[i]}" for name, i in EVERY]
+every_model = pytest.mark.parametrize(("name", "variant"), EVERY, ids=ids)
+
+
+@every_model
+def test_blind_on_arrays(name: str, variant: int) -> None:
+    x = rows()
+    whole = (x, labels(x, name)) if supervised(name) else x
+    assert_blind(through_the_door(variants(name)[variant]), whole)
+
+
+@every_model
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_blind_on_frames(name: str, variant: int, library: str) -> None:
+    model = variants(name)[variant]
+    target = "count" if getattr(model, "task", None) == "regression" else "y"
+    assert_blind(through_the_door(model, target=target), table(library))
+
+
+def pipeline() -> Pipeline:
+    numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+    levels = OneHotEncoder(handle_unknown="ignore")
+    chosen = ColumnTransformer(
+        [("numbers", numbers, ["amount", "count"]), ("levels", levels, ["region", "note"])]
+    )
+    return Pipeline([("columns", chosen), ("classify", LogisticRegression())])
+
+
+def frozen(library: str) -> Frozen:
+    before = columns(60, seed=5)
+    frame = pl.DataFrame(before) if library == "polars" else pd.DataFrame(before)
+    y = frame["y"].to_list()
+    return Frozen(pipeline().fit(frame, y), trained_on="neither")
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+@pytest.mark.parametrize("how", ["in-sample", "5 folds", "frozen"])
+def test_blind_with_a_users_pipeline(library: str, how: str) -> None:
+    fitted = as_model(pipeline())
+    model = {"in-sample": fitted, "5 folds": CrossFit(fitted, 5), "frozen": frozen(library)}[how]
+    assert_blind(through_the_door(model, target="y"), table(library))
+
+
+@pytest.mark.parametrize("folds", [None, 5])
+def test_blind_with_strata(folds: int | None) -> None:
+    """Rows keep their stratum and may change sides within it."""
+    model = BY_NAME["ridge"]() if folds is None else CrossFit(BY_NAME["ridge"](), folds)
+    x, stratum = rows(), np.arange(N) % 5
+    whole = (x, labels(x, "ridge"), stratum)
+
+    def evidence(p: Any, q: Any) -> list[bytes]:
+        return through_the_door(model, strata=(p[2], q[2]))(p[:2], q[:2])
+
+    assert_blind(evidence, whole)
+
+
+@pytest.mark.parametrize("folds", [None, 5])
+def test_blind_with_groups(folds: int | None) -> None:
+    """Whole groups change sides; rows of a group stay together."""
+    model = BY_NAME["gmm"](2) if folds is None else CrossFit(BY_NAME["gmm"](2), folds)
+    x, groups = rows(), np.arange(N) // 3
+    first: list[bytes] | None = None
+    for chosen in ([0, 1, 2, 3, 4, 5], [5, 7, 9, 11, 13, 14], [2, 3], range(13)):
+        is_p = np.isin(groups, list(chosen))
+        evidence = through_the_door(model, groups=(groups[is_p], groups[~is_p]))(x[is_p], x[~is_p])
+        first = first or evidence
+        assert evidence == first
+
+
+@dataclass(frozen=True)
+class OnePass:
+    """An honest learner that depends on the order of its rows: one pass of gradient steps."""
+
+    centre: Any = None
+
+    def fit(self, pool: Pool, rng: np.random.Generator) -> OnePass:
+        centre = np.zeros(pool.numbers().shape[1])
+        for row in pool.numbers():
+            centre = centre + 0.3 * (row - centre)
+        return OnePass(centre + 1e-3 * rng.normal(size=len(centre)))
+
+    def losses(self, pool: Pool) -> np.ndarray:
+        return np.square(pool.numbers() - self.centre).sum(axis=1)
+
+
+def test_an_order_sensitive_model_is_blind_through_the_door() -> None:
+    assert_blind(through_the_door(OnePass()), rows())
+
+
+def test_the_check_catches_rows_in_file_order() -> None:
+    """Broken twin: the same model on a pool that was not put in canonical order."""
+
+    def evidence(p: np.ndarray, q: np.ndarray) -> list[bytes]:
+        pool = Pool(np.concatenate([p, q]))
+        losses = OnePass().fit(pool, np.random.default_rng(SEED)).losses(pool)
+        return [np.sort(losses).tobytes()]
+
+    with pytest.raises(AssertionError, match="changed files"):
+        assert_blind(evidence, rows())
+
+
+def test_the_check_catches_a_shuffle_by_the_seed_alone() -> None:
+    """Broken twin: shuffled, but by places in the files and not by content."""
+
+    def evidence(p: np.ndarray, q: np.ndarray) -> list[bytes]:
+        pool = Pool(np.random.default_rng(SEED).permutation(np.concatenate([p, q])))
+        losses = OnePass().fit(pool, np.random.default_rng(SEED)).losses(pool)
+        return [np.sort(losses).tobytes()]
+
+    with pytest.raises(AssertionError, match="changed files"):
+        assert_blind(evidence, rows())
+
+
+def test_the_check_catches_a_model_that_peeks_at_the_files() -> None:
+    """Broken twin: a model that remembers the first file and helps its rows a little."""
+
+    @dataclass(frozen=True)
+    class Peeks:
+        first_file: np.ndarray
+
+        def fit(self, pool: Pool, rng: np.random.Generator) -> Peeks:
+            return self
+
+        def losses(self, pool: Pool) -> np.ndarray:
+            known = (pool.numbers()[:, None] == self.first_file[None]).all(axis=2).any(axis=1)
+            return np.square(pool.numbers()).sum(axis=1) - 1e-12 * known
+
+    with pytest.raises(AssertionError, match="changed files"):
+        assert_blind(lambda p, q: through_the_door(Peeks(p))(p, q), rows())
+
+
+def pool_for(name: str) -> Pool:
+    x = rows()
+    if not supervised(name):
+        return Pool(x)
+    y = labels(x, name)
+    if y.dtype.kind == "f":
+        return Pool(x, y=y, task="regression")
+    return Pool(x, y=y, task="classification", classes=np.array(["no", "yes"]))
+
+
+@every_model
+def test_fitting_changes_nothing_and_repeats(name: str, variant: int) -> None:
+    model, pool = variants(name)[variant], pool_for(name)
+    before, settings = pool.x.copy(), repr(model)
+    first, second = (
+        model.fit(pool, np.random.default_rng(1)).losses(pool).tobytes() for _ in range(2)
+    )
+    assert first == second
+    assert repr(model) == settings
+    assert pool.x.tobytes() == before.tobytes()
+
+
+@every_model
+def test_models_and_their_fits_pickle(name: str, variant: int) -> None:
+    model, pool = variants(name)[variant], pool_for(name)
+    fitted = pickle.loads(pickle.dumps(model)).fit(pool, np.random.default_rng(1))
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again.losses(pool).tobytes() == fitted.losses(pool).tobytes()
+
+
+@every_model
+def test_fitted_models_judge_other_rows(name: str, variant: int) -> None:
+    model, pool = variants(name)[variant], pool_for(name)
+    fitted = model.fit(pool, np.random.default_rng(1))
+    losses = fitted.losses(pool.take(np.array([5, 2, 9])))
+    assert losses.shape == (3,)
+    assert np.isfinite(losses).all()
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_every_named_model_says_its_task_and_has_a_short_text(name: str) -> None:
+    from rdiv.spelling import spelled
+
+    model = BY_NAME[name]()
+    assert getattr(model, "task", None) in (None, "density", "classification", "regression")
+    assert spelled(model, BY_NAME) == name

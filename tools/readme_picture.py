@@ -1,0 +1,49 @@
+"""Draw the picture of the README: the three cases of `rdiv demo`.
+
+python tools/readme_picture.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from rdiv import compare
+from rdiv.cli.demo import MODEL
+from rdiv.cli.digit_cases import digit_cases
+
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "assets" / "demo.svg"
+
+
+def main() -> None:
+    """Compare the cases with seed 0 and draw the gaps with their intervals."""
+    cases = digit_cases(0)
+    found = [compare(case.reference, case.current, model=MODEL, rng=0) for case in cases]
+    with matplotlib.rc_context({"svg.hashsalt": "rdiv", "svg.fonttype": "none"}):
+        figure = Figure(figsize=(7.6, 2.5), layout="constrained")
+        axes = figure.subplots()
+        for place, (case, comparison) in enumerate(zip(cases, found, strict=True)):
+            low, high = comparison.gap_interval
+            colour = "#b3261e" if comparison.shifted else "#33691e"
+            axes.plot(
+                [low, high], [place, place], color=colour, linewidth=3, solid_capstyle="round"
+            )
+            axes.plot(comparison.gap, place, "o", color=colour)
+            inputs = "inputs moved" if comparison.inputs.rejected else "inputs: no move found"
+            text = f"{comparison.verdict} (p = {comparison.results['r-div'].pvalue:.3f}); {inputs}"
+            anchor = 0.09 if not comparison.shifted else low
+            height = place if not comparison.shifted else place - 0.32
+            axes.text(anchor, height, text, va="center", fontsize=9)
+        axes.axvline(0, color="0.4", linewidth=1)
+        axes.set_yticks(range(len(cases)), [case.name for case in cases])
+        axes.set(
+            ylim=(2.5, -0.5), xlabel="mean loss on current minus reference, 95 % interval (nats)"
+        )
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.savefig(TARGET, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()
