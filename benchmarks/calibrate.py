@@ -9,9 +9,11 @@ more with new draws and four times as many, and that result stays.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-import time
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -40,17 +42,51 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="markdown page to write")
     parser.add_argument("--share", type=float, default=1.0, help="share of the full counts to run")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--rows", type=Path, help="keep finished cells here, and continue from it")
     args = parser.parse_args()
-    lines = [*page(args.share, args.jobs)]
+    cells = Cells(args.share, args.jobs, args.rows)
+    lines = [*page(cells)]
     if args.out:
         args.out.write_text("\n".join(lines) + "\n")
 
 
-def page(share: float, jobs: int) -> Iterator[str]:
+def page(cells: Cells) -> Iterator[str]:
     """Lines of the page, printed as they come."""
-    for line in (*_intro(), *_cells(share, jobs), *_twins(share), *_risks(share)):
+    for line in chain(_intro(), _cells(cells), _twins(cells.share), _risks(cells.share)):
         print(line, flush=True)
         yield line
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Runs cells, each once: finished ones are kept in a file if there is one."""
+
+    share: float
+    jobs: int
+    kept: Path | None
+
+    def check(self, cell: Cell, sizes: tuple[int, int], fixed: bool) -> tuple[Check, str]:
+        """Counts of a cell and the verdict, from the file or from a run."""
+        name = f"{cell.name}, {sizes}, {'fixed' if fixed else 'fresh'}, {self.share}"
+        if self.kept is not None and self.kept.exists():
+            for line in self.kept.read_text().splitlines():
+                row = json.loads(line)
+                if row["cell"] == name:
+                    return Check(row["draws"], row["rejections"], row["surprises"]), row["verdict"]
+        check, verdict = self._run(cell, sizes, fixed)
+        if self.kept is not None:
+            row = {"cell": name, "verdict": verdict, **asdict(check)}
+            with self.kept.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+        return check, verdict
+
+    def _run(self, cell: Cell, sizes: tuple[int, int], fixed: bool) -> tuple[Check, str]:
+        draws = max(CHUNK, round(cell.draws * self.share))
+        check = _run(cell, sizes, fixed, range(draws), self.jobs)
+        if check.passed:
+            return check, "holds"
+        check = _run(cell, sizes, fixed, range(draws, 5 * draws), self.jobs)
+        return check, "holds (second run)" if check.passed else "FAILS"
 
 
 INTRO = """\
@@ -72,28 +108,17 @@ def _intro() -> Iterator[str]:
     yield from INTRO.split("\n")
 
 
-def _cells(share: float, jobs: int) -> Iterator[str]:
+def _cells(cells: Cells) -> Iterator[str]:
     yield ""
     yield "| test | rows | seed | draws | at 0.05 | at 0.10 | chi-square p | verdict |"
     yield "|---|---|---|---|---|---|---|---|"
     for cell in CELLS:
         for sizes in SIZES:
             for fixed in (False, True):
-                yield _row(cell, sizes, fixed, share, jobs)
-
-
-def _row(cell: Cell, sizes: tuple[int, int], fixed: bool, share: float, jobs: int) -> str:
-    draws = max(CHUNK, round(cell.draws * share))
-    start = time.perf_counter()
-    check = _run(cell, sizes, fixed, range(draws), jobs)
-    verdict = "holds"
-    if not check.passed:
-        check = _run(cell, sizes, fixed, range(draws, 5 * draws), jobs)
-        verdict = "holds (second run)" if check.passed else "FAILS"
-    print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
-    seed = "fixed" if fixed else "fresh"
-    rows = f"{sizes[0]} + {sizes[1]}"
-    return f"| {cell.name} | {rows} | {seed} | {check.draws} | {_rates(check)} | {verdict} |"
+                check, verdict = cells.check(cell, sizes, fixed)
+                seed, rows = "fixed" if fixed else "fresh", f"{sizes[0]} + {sizes[1]}"
+                counts = f"{seed} | {check.draws} | {_rates(check)}"
+                yield f"| {cell.name} | {rows} | {counts} | {verdict} |"
 
 
 def _run(cell: Cell, sizes: tuple[int, int], fixed: bool, draws: range, jobs: int) -> Check:

@@ -10,6 +10,7 @@ import typer.main
 
 import rdiv.discrepancies
 import rdiv.models
+import rdiv.sources
 from rdiv.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,6 +27,11 @@ def test_every_model_is_documented(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(rdiv.discrepancies.BY_NAME))
 def test_every_discrepancy_is_documented(name: str) -> None:
     assert f"| `{name}` |" in DOCS, f"add a row for {name} to docs/which.md"
+
+
+@pytest.mark.parametrize("name", sorted(rdiv.sources.BY_NAME))
+def test_every_source_is_documented(name: str) -> None:
+    assert f"| `{name}` |" in DOCS, f"add a row for {name} to docs/sources.md"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

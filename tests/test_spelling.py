@@ -105,7 +105,7 @@ def test_settings_that_are_arrays_do_not_fail_or_spill() -> None:
     assert "\n" not in text
     assert len(text) < 200
     frozen = spelled(Frozen(Mine(np.zeros(3)), trained_on="neither"), BY_NAME)
-    assert frozen.startswith("Frozen(Mine(")
+    assert frozen.startswith("Frozen(Mine")
 
 
 @pytest.mark.parametrize(

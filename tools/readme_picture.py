@@ -24,7 +24,7 @@ def main() -> None:
     with matplotlib.rc_context({"svg.hashsalt": "rdiv", "svg.fonttype": "none"}):
         figure = Figure(figsize=(7.6, 2.5), layout="constrained")
         axes = figure.subplots()
-        for place, (case, comparison) in enumerate(zip(cases, found, strict=True)):
+        for place, comparison in enumerate(found):
             low, high = comparison.gap_interval
             colour = "#b3261e" if comparison.shifted else "#33691e"
             axes.plot(

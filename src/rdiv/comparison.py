@@ -8,6 +8,7 @@ from html import escape
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rdiv.discrepancies.choosing import DEFAULT_FOLDS, choose
 from rdiv.discrepancies.energy import Energy
@@ -15,7 +16,8 @@ from rdiv.discrepancies.protocol import Prepared
 from rdiv.planning import Interval, critical_value, gap_interval, smallest_detectable_gap
 from rdiv.results import SCHEMA, TwoSampleResult, as_json, plain
 from rdiv.samples.designs import Design
-from rdiv.samples.pooling import Pooled, has_target, pool_samples
+from rdiv.samples.pooling import Pooled, pool_samples
+from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
 from rdiv.two_sample import check_level, examine
 
@@ -212,13 +214,21 @@ def compare(
 
 def _inputs(pooled: Pooled, settings: dict[str, Any]) -> TwoSampleResult | None:
     """The energy test of the inputs, on the first rows of each side of the shuffled pool."""
-    sides = [np.flatnonzero(side)[:INPUT_ROWS] for side in (pooled.is_p, ~pooled.is_p)]
-    rows = np.sort(np.concatenate(sides))
+    rows = _input_rows(pooled)
     pool = pooled.pool.take(rows)
     if not np.isfinite(pool.matrix()).all():
         return None  # an array with missing values, for a model that takes them
     part = replace(pooled, pool=pool, is_p=pooled.is_p[rows], places=pooled.places[rows])
     return examine(Energy(), part, **settings)[0]
+
+
+def _input_rows(pooled: Pooled) -> NDArray[np.intp]:
+    """At most `INPUT_ROWS` rows a side, by chance; stratum by stratum, so that pairs stay pairs."""
+    order = np.arange(len(pooled.pool))
+    if pooled.pool.strata is not None:
+        order = np.argsort(pooled.pool.strata, kind="stable")
+    sides = (order[pooled.is_p[order]], order[~pooled.is_p[order]])
+    return np.sort(np.concatenate([side[:INPUT_ROWS] for side in sides]))
 
 
 def _judge(

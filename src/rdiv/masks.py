@@ -55,7 +55,8 @@ def mask_sampler(
     if groups is None and strata is None:
         n, n_p = len(is_p), int(is_p.sum())
         return lambda rng, b: random_subsets(rng, b, n, n_p)
-    units = np.arange(len(is_p)) if groups is None else np.unique(groups, return_index=True)[1]
+    codes = np.arange(len(is_p)) if groups is None else groups
+    units, unit_of_row = np.unique(codes, return_index=True, return_inverse=True)[1:]
     shapes = _strata_by_shape(is_p[units], None if strata is None else strata[units])
 
     def draw(rng: np.random.Generator, b: int) -> Masks:
@@ -63,7 +64,7 @@ def mask_sampler(
         for (size, n_p), members in shapes.items():
             drawn = random_subsets(rng, b * len(members), size, n_p)
             masks[:, members.reshape(-1)] = drawn.reshape(b, -1)
-        return masks if groups is None else masks[:, groups]
+        return masks if groups is None else masks[:, unit_of_row]
 
     return draw
 

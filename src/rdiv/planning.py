@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.permutation import allowed_exceedances
+from rdiv.permutation import TIE_TOLERANCE, allowed_exceedances
 
 __all__ = ["Interval", "critical_value", "gap_interval", "smallest_detectable_gap"]
 
@@ -40,13 +40,18 @@ def critical_value(null_distribution: NDArray[np.float64], alpha: float) -> floa
 def gap_interval(gap: float, standard_error: float, critical: float) -> Interval:
     """``gap +- critical * standard_error``; it excludes 0 exactly when the test rejects.
 
+    Without any spread (a standard error of 0) nothing is known when the null has none either.
+
     Examples
     --------
     >>> print(gap_interval(1.0, 0.25, 2.0))
     Interval(low=0.5, high=1.5)
     """
-    half = critical * standard_error if standard_error > 0 else 0.0
-    return Interval(gap - half, gap + half)
+    half = _product(critical, standard_error)
+    low, high = gap - half, gap + half
+    if abs(gap) <= half * (1 + TIE_TOLERANCE):  # a tie does not reject, so 0 belongs inside
+        return Interval(min(low, 0.0), max(high, 0.0))
+    return Interval(low, high)
 
 
 def smallest_detectable_gap(standard_error: float, critical: float, power: float = 0.8) -> float:
@@ -59,4 +64,10 @@ def smallest_detectable_gap(standard_error: float, critical: float, power: float
     """
     from scipy.special import ndtri
 
-    return float((critical + ndtri(power)) * standard_error) if standard_error > 0 else 0.0
+    return _product(float(critical + ndtri(power)), standard_error)
+
+
+def _product(critical: float, standard_error: float) -> float:
+    if standard_error > 0:
+        return critical * standard_error
+    return float("inf") if critical == float("inf") else 0.0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-__all__ = ["chosen", "chosen_from", "spelled"]
+__all__ = ["chosen", "chosen_from", "one_line", "spelled"]
 
 T = TypeVar("T")
 
@@ -61,7 +62,18 @@ def spelled(obj: Any, names: Mapping[str, type], *, without: tuple[str, ...] = (
             if f.repr and f.name not in without and _changed(obj, f)
         ]
         return f"{name}({', '.join(settings)})" if settings else name
-    return " ".join(repr(obj).split()) if _has_own(obj, "__repr__") else name
+    return one_line(repr(obj)) if _has_own(obj, "__repr__") else name
+
+
+def one_line(text: str) -> str:
+    """Text on one line, without addresses in memory, which differ from run to run.
+
+    Examples
+    --------
+    >>> print(one_line("<function f at 0x7f00>,   2"))
+    <function f>, 2
+    """
+    return " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", text).split())
 
 
 def _has_own(obj: Any, method: str) -> bool:
@@ -70,8 +82,15 @@ def _has_own(obj: Any, method: str) -> bool:
 
 
 def _changed(obj: Any, field: Any) -> bool:
-    return field.default is MISSING or bool(getattr(obj, field.name) != field.default)
+    value = getattr(obj, field.name)
+    if field.default is MISSING or value is field.default:
+        return field.default is MISSING
+    try:
+        return bool(value != field.default)
+    except ValueError:  # an array has no truth value
+        return True
 
 
 def _setting(value: Any, names: Mapping[str, type]) -> str:
-    return spelled(value, names) if hasattr(value, "fit") or is_dataclass(value) else repr(value)
+    nested = hasattr(value, "fit") or is_dataclass(value)
+    return spelled(value, names) if nested else one_line(repr(value))

@@ -16,7 +16,8 @@ from rdiv.permutation import allowed_exceedances, permute
 from rdiv.results import TwoSampleResult
 from rdiv.samples.designs import Design
 from rdiv.samples.pool import Pool
-from rdiv.samples.pooling import Pooled, has_target, pool_samples
+from rdiv.samples.pooling import Pooled, pool_samples
+from rdiv.samples.sample import has_target
 from rdiv.spelling import spelled
 from rdiv.threads import one_thread
 
@@ -217,8 +218,16 @@ def halves(
     starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
     rank = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
     learns = np.empty(len(order), dtype=bool)
-    learns[order] = rank % 2 == 1
+    learns[order] = (rank + _offsets(pool, first, rng)[order]) % 2 == 1
     return np.flatnonzero(learns[unit]), np.flatnonzero(~learns[unit])
+
+
+def _offsets(pool: Pool, first: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+    """Which half an odd unit of a stratum falls into: by chance, a matched pair together."""
+    if pool.strata is None:
+        return np.zeros(len(first), dtype=np.intp)
+    strata = pool.strata[first]
+    return rng.integers(2, size=int(strata.max()) + 1)[strata]
 
 
 def _texts(discrepancy: Any) -> tuple[str, str | None]:

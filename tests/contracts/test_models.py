@@ -1,4 +1,4 @@
-"""Every model is blind: its losses are a function of the set of rows and the seed, to the last bit."""
+"""Every model is blind: its losses depend on the set of rows and the seed, to the last bit."""
 
 from __future__ import annotations
 

@@ -270,16 +270,46 @@ def test_with_and_without_numba_the_same(monkeypatch: pytest.MonkeyPatch) -> Non
     assert compiled_null.pvalue == without.pvalue
 
 
+@pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "numba"])
+@pytest.mark.parametrize("studentize", [True, False])
+def test_equal_sums_are_ties_however_they_were_added(
+    studentize: bool, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Losses of 0 and 1: the statistic is a function of how many ones p has, counted exactly."""
+    if compiled:
+        pytest.importorskip("numba")
+    monkeypatch.setattr(masked_sums, "_COMPILED_FROM", 0 if compiled else 10**9)
+    n, n_p, n_ones = 20_000, 6000, 900
+    losses = np.random.default_rng(17).permutation((np.arange(n) < n_ones).astype(float))
+    measure, ones = mean_gap(losses, studentize=studentize).statistic, []
+
+    def statistic(masks: np.ndarray) -> np.ndarray:
+        ones.extend(masks[:, losses > 0].sum(axis=1).tolist())
+        return measure(masks)
+
+    for seed in range(3):
+        ones.clear()
+        is_p = random_subsets(np.random.default_rng(seed), 1, n, n_p)[0]
+        null = permute(Prepared(statistic), is_p, n_resamples=399, rng=np.random.default_rng(seed))
+        k = np.array(ones, dtype=float)
+        expected = np.abs(k * n - n_ones * n_p) / (n_p * (n - n_p))  # whole numbers, rounded once
+        if studentize:
+            risks = ((k / n_p, n_p), ((n_ones - k) / (n - n_p), n - n_p))
+            variances = (r * (1 - r) / (m - 1) for r, m in risks)
+            expected /= np.sqrt(sum(variances))
+        assert null.pvalue == permutation_pvalue(expected[0], expected[1:])
+
+
 def test_the_level_holds_for_equal_risks_alone() -> None:
-    """Equal mean losses, spread 3 against 1, 50 + 400 rows: studentised keeps .05, plain does not."""
+    """Equal mean losses, spread 3 against 1, 50 + 400 rows: only the studentised test is right."""
     rng, is_p, draws = np.random.default_rng(14), np.arange(450) < 50, 2000
     rejected = np.zeros(2)
     for _ in range(draws):
         losses = rng.normal(size=450) * np.where(is_p, 3.0, 1.0)
-        both = [mean_gap(losses, studentize=s).statistic for s in (True, False)]
+        both = [mean_gaps(losses[:, None], studentize=s) for s in (True, False)]
 
         def parts(masks: np.ndarray, both: Any = both) -> np.ndarray:
-            return np.stack([statistic(masks) for statistic in both], axis=1)
+            return np.abs(np.hstack([gaps(masks) for gaps in both]))
 
         prepared = Prepared(parts, combine=lambda parts: parts[:, 0])
         null = permute(prepared, is_p, n_resamples=99, rng=rng).parts

@@ -1,4 +1,4 @@
-"""Cross-fitting: folds blind to the samples, twins and groups whole, the same in any number of jobs."""
+"""Cross-fitting: folds blind to the samples, twins and groups whole, any number of jobs."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class TestFolds:
 
     def test_too_few_rows_or_groups(self) -> None:
         with pytest.raises(
-            ValueError, match="5 folds need at least 5 distinct rows.*got 4; ask for"
+            ValueError, match=r"5 folds need at least 5 distinct rows.*got 4; ask for"
         ):
             folds_of(Pool(np.repeat(X[:4], 10, axis=0)))
         with pytest.raises(ValueError, match="5 folds need at least 5 groups in the pool, got 3"):

@@ -22,7 +22,7 @@ from sklearn.ensemble import (
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
 from sklearn.mixture import GaussianMixture as SkMixture
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KernelDensity as SkDensity
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -174,6 +174,14 @@ def test_every_open_random_state_is_set_from_the_stream() -> None:
     assert len(states) >= 5
     assert all(isinstance(state, int) for state in states)
     assert len(set(states)) == len(states)
+
+
+def test_the_random_state_of_a_splitter_is_one_too() -> None:
+    """It is no parameter that scikit-learn lists, and it decides which setting is chosen."""
+    grid = {"C": np.logspace(-3, 3, 15)}
+    search = GridSearchCV(LogisticRegression(), grid, cv=KFold(3, shuffle=True))
+    assert len({losses_of(search, CLASSES, seed=1).tobytes() for _ in range(6)}) == 1
+    assert search.cv.random_state is None
 
 
 def test_a_random_state_of_the_users_stays() -> None:

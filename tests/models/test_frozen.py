@@ -134,9 +134,9 @@ def test_the_frozen_kind_wins_and_conflicts_are_errors() -> None:
     regressor = Frozen(LinearRegression().fit(BEFORE, BEFORE[:, 0]), trained_on="neither")
     with pytest.raises(ValueError, match="regression needs a target of numbers"):
         rdiv.two_sample_test(p, q, model=regressor, rng=0)
+    distances = Frozen(LinearSVC().fit(BEFORE, labels(BEFORE)), trained_on="neither")
     with pytest.raises(TypeError, match="needs predict_proba"):
-        model = LinearSVC().fit(BEFORE, labels(BEFORE))
-        rdiv.two_sample_test(p, q, model=Frozen(model, trained_on="neither"), rng=0)
+        rdiv.two_sample_test(p, q, model=distances, rng=0)
 
 
 @pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame], ids=["polars", "pandas"])

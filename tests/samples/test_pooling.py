@@ -156,7 +156,12 @@ class Triples(Dataset):  # type: ignore[type-arg]
 
 
 REFUSED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
-    "other width": (X, X[:, :2], {}, r"same columns, got p of shape \(30, 3\) and q of shape \(30, 2\)"),
+    "other width": (
+        X,
+        X[:, :2],
+        {},
+        r"same columns, got p of shape \(30, 3\) and q of shape \(30, 2\)",
+    ),
     "other columns": (frame(c=[1] * 3), frame(d=[1] * 3), {}, "'c' only in p and 'd' only in q"),
     "number and text": (frame(), frame(a=["u", "v", "w"]), {}, "'a'.*numeric in p and text in q"),
     "no rows": (np.zeros((0, 3)), X, {}, "at least 2 rows, got 0 in p and 30 in q"),
@@ -164,49 +169,109 @@ REFUSED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "an empty list": ([], [], {}, "at least 2 rows, got 0 in p and 0 in q"),
     "an empty frame": (frame().clear(), frame(), {}, "at least 2 rows, got 0 in p"),
     "no columns": (np.zeros((5, 0)), np.zeros((5, 0)), {}, "at least one column"),
-    "only a target": (frame().select("a"), frame().select("a"), {"target": "a"}, "one input column"),
-    "ragged lists": ([[1.0], [1.0, 2.0]], X, {}, "rectangular array, got rows of different lengths"),
+    "only a target": (
+        frame().select("a"),
+        frame().select("a"),
+        {"target": "a"},
+        "one input column",
+    ),
+    "ragged lists": (
+        [[1.0], [1.0, 2.0]],
+        X,
+        {},
+        "rectangular array, got rows of different lengths",
+    ),
     "a number": (5.0, X, {}, "must have rows, got a single number"),
     "three parts": ((X, Y, Y), (X, Y, Y), {}, r"must be a pair \(X, y\), got 3 parts in p"),
     "one target": ((X, Y), X, {}, "a target or neither.*only for p"),
     "short target": ((X, Y[:5]), (X, Y), {}, "as many rows, got 30 and 5 in p"),
     "two targets": ((frame(), [1, 2, 3]), (frame(), [1, 2, 3]), {"target": "a"}, "not both"),
     "target of arrays": (X, X, {"target": "y"}, "target= names a column of a frame, got arrays"),
-    "absent target": (frame(), frame(), {"target": "aa"}, "'aa' in neither sample; did you mean 'a'"),
+    "absent target": (
+        frame(),
+        frame(),
+        {"target": "aa"},
+        "'aa' in neither sample; did you mean 'a'",
+    ),
     "target on one side": (frame(y=[1] * 3), frame(), {"target": "y"}, "found 'y' only in p"),
     "groups on one side": (frame(), frame(y=[1] * 3), {"groups": "y"}, "groups column.*only in q"),
-    "one class": (frame(b=["x"] * 3), frame(b=["x"] * 3), {"target": "b"}, "two classes in the pool, got only x"),
+    "one class": (
+        frame(b=["x"] * 3),
+        frame(b=["x"] * 3),
+        {"target": "b"},
+        "two classes in the pool, got only x",
+    ),
     "twice a column": (
-        pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"]), frame(), {}, "unique, got 'a' more than once"
+        pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"]),
+        frame(),
+        {},
+        "unique, got 'a' more than once",
     ),
     "inf in a frame": (frame(a=[1.0, np.inf, 2.0]), frame(), {}, r"finite or missing.*'a' \(1\)"),
     "NaN target": (
-        (X, np.where(X[:, 0] > 1, np.nan, 1.0)), (X, X[:, 0]), {}, "target must have no missing values"
+        (X, np.where(X[:, 0] > 1, np.nan, 1.0)),
+        (X, X[:, 0]),
+        {},
+        "target must have no missing values",
     ),
     "images of two scales": (
-        np.zeros((3, 1, 2, 2), np.uint8), np.zeros((3, 1, 2, 2)), {}, "one scale, got uint8 in p"
+        np.zeros((3, 1, 2, 2), np.uint8),
+        np.zeros((3, 1, 2, 2)),
+        {},
+        "one scale, got uint8 in p",
     ),
     "groups in both": (X, X, {"groups": (np.arange(30), np.arange(30))}, "in both.*use strata="),
-    "one group": (X, X, {"groups": (np.zeros(30), 1 + np.arange(30))}, "at least 2 groups, got 1 in p"),
-    "short groups": (X, X, {"groups": (np.arange(30), [1, 2])}, r"30 and 30 labels, got lengths \[30, 2\]"),
+    "one group": (
+        X,
+        X,
+        {"groups": (np.zeros(30), 1 + np.arange(30))},
+        "at least 2 groups, got 1 in p",
+    ),
+    "short groups": (
+        X,
+        X,
+        {"groups": (np.arange(30), [1, 2])},
+        r"30 and 30 labels, got lengths \[30, 2\]",
+    ),
     "missing groups": (
-        X, X, {"groups": ([None, *range(29)], range(50, 80))}, "groups must have no missing values, got 1"
+        X,
+        X,
+        {"groups": ([None, *range(29)], range(50, 80))},
+        "groups must have no missing values, got 1",
     ),
     "groups of arrays": (X, X, {"groups": "g"}, "groups= names a column of a frame"),
-    "strata apart": (X, X, {"strata": (np.zeros(30), np.ones(30))}, "rows of both samples, got none"),
+    "strata apart": (
+        X,
+        X,
+        {"strata": (np.zeros(30), np.ones(30))},
+        "rows of both samples, got none",
+    ),
     "groups across strata": (
-        X, X,
-        {"groups": (np.arange(30) // 3, 50 + np.arange(30) // 3), "strata": 2 * (np.arange(30) % 2,)},
+        X,
+        X,
+        {
+            "groups": (np.arange(30) // 3, 50 + np.arange(30) // 3),
+            "strata": 2 * (np.arange(30) % 2,),
+        },
         "a group must lie in one stratum, got 20",
     ),
     "groups in strata apart": (
-        X, X,
-        {"groups": (np.arange(30) // 3, 50 + np.arange(30) // 3), "strata": (["s"] * 30, ["t"] * 30)},
+        X,
+        X,
+        {
+            "groups": (np.arange(30) // 3, 50 + np.arange(30) // 3),
+            "strata": (["s"] * 30, ["t"] * 30),
+        },
         "rows of both samples, got none",
     ),
-    "the target as groups": (frame(), frame(), {"target": "b", "groups": "b"}, "is the target column"),
+    "the target as groups": (
+        frame(),
+        frame(),
+        {"target": "b", "groups": "b"},
+        "is the target column",
+    ),
     "a dataset of triples": (Triples(), Triples(), {}, r"pairs \(row, target\), got 3 parts in p"),
-}  # fmt: skip
+}
 WRONG_TYPES: dict[str, tuple[Any, Any, str]] = {
     "text": (np.array([["a"], ["b"]]), X, "must hold numbers, got p of type <U1; pass a pandas"),
     "objects": (np.array([[None], [1]]), X, "must hold numbers, got p of type object"),
@@ -314,7 +379,9 @@ def swapped_columns() -> tuple[Any, Any]:
 
 WORKS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "emoji and HTML in names": lambda: halves({name: WIDE[:, i] for i, name in enumerate(NAMES)}),
-    "emoji and HTML in pandas": lambda: halves(dict(zip(NAMES, BASE.values(), strict=False)), pd.DataFrame),
+    "emoji and HTML in pandas": lambda: halves(
+        dict(zip(NAMES, BASE.values(), strict=False)), pd.DataFrame
+    ),
     "constant columns": lambda: cut(np.column_stack([np.full(24, 0.1), WIDE[:, 0], np.zeros(24)])),
     "nothing but constants": lambda: cut(np.full((24, 2), 7.7)),
     "constant columns of a frame": lambda: halves(BASE | {"c": [3] * 24, "d": ["one"] * 24}),
@@ -325,24 +392,39 @@ WORKS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "huge": lambda: cut(WIDE[:, :3] * 1e300),
     "tiny": lambda: cut(WIDE[:, :3] * 1e-300),
     "huge beside tiny": lambda: cut(WIDE[:, :3] * [1e300, 1.0, 1e-300]),
-    "huge beside tiny in a frame": lambda: halves({"a": WIDE[:, 0] * 1e300, "b": WIDE[:, 1] * 1e-300}),
+    "huge beside tiny in a frame": lambda: halves(
+        {"a": WIDE[:, 0] * 1e300, "b": WIDE[:, 1] * 1e-300}
+    ),
     "far from 0": lambda: cut(WIDE[:, :2] + 1e9),
     "all missing": lambda: halves(BASE | {"m": [None] * 24}),
-    "all missing in pandas": lambda: halves(BASE | {"m": [None] * 24, "f": [np.nan] * 24}, pd.DataFrame),
-    "missing on one side": lambda: halves(BASE | {"m": [None] * 10 + BASE["n"][10:], "u": [None] * 10 + BASE["t"][10:]}),
-    "missing cells": lambda: halves({k: [None if i % 4 == 1 else x for i, x in enumerate(v)] for k, v in BASE.items()}),
+    "all missing in pandas": lambda: halves(
+        BASE | {"m": [None] * 24, "f": [np.nan] * 24}, pd.DataFrame
+    ),
+    "missing on one side": lambda: halves(
+        BASE | {"m": [None] * 10 + BASE["n"][10:], "u": [None] * 10 + BASE["t"][10:]}
+    ),
+    "missing cells": lambda: halves(
+        {k: [None if i % 4 == 1 else x for i, x in enumerate(v)] for k, v in BASE.items()}
+    ),
     "NaN beside missing": lambda: halves(BASE | {"m": [float("nan"), None, 1.0] * 8}),
     "columns in another order": swapped_columns,
     "categories that differ": categories,
     "ints against floats": lambda: (WIDE[:10, :2].round().astype(int), WIDE[10:, :2]),
-    "ints against floats in a frame": lambda: (pl.DataFrame({"a": range(10)}), pl.DataFrame({"a": WIDE[10:, 0]})),
+    "ints against floats in a frame": lambda: (
+        pl.DataFrame({"a": range(10)}),
+        pl.DataFrame({"a": WIDE[10:, 0]}),
+    ),
     "booleans": lambda: cut(WIDE[:, :3] > 0),
     "dates against datetimes": dates,
     "nullable pandas": nullable,
     "pyarrow": lambda: halves(BASE, pa.table),
-    "pyarrow with missing cells": lambda: halves(BASE | {"m": [None, 1.0] * 12, "d": DAYS}, pa.table),
+    "pyarrow with missing cells": lambda: halves(
+        BASE | {"m": [None, 1.0] * 12, "d": DAYS}, pa.table
+    ),
     "tensors": lambda: cut(torch.tensor(WIDE[:, :3])),
-    "float32 tensors that need gradients": lambda: cut(torch.tensor(WIDE[:, :2], dtype=torch.float32, requires_grad=True)),
+    "float32 tensors that need gradients": lambda: cut(
+        torch.tensor(WIDE[:, :2], dtype=torch.float32, requires_grad=True)
+    ),
     "lists": lambda: cut(WIDE[:, :2].tolist()),
     "one list of numbers": lambda: cut(WIDE[:, 0].tolist()),
     "one dimension": lambda: cut(WIDE[:, 0]),
@@ -353,7 +435,7 @@ WORKS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "read-only and strided": lambda: cut(np.broadcast_to(WIDE[:, :1], (24, 3))[::-1]),
     "rare and many levels": lambda: halves(BASE | {"id": [f"id {i}" for i in range(24)]}),
     "two rows a side": lambda: (WIDE[:2, :2], WIDE[2:4, :2]),
-}  # fmt: skip
+}
 
 FEW = {"nothing but constants", "two rows a side"}  # fewer distinct rows than folds
 

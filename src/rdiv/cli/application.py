@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from rdiv.cli.compare import compare_samples
+from rdiv.cli.data import data_app
 from rdiv.cli.demo import show_demo
+from rdiv.cli.power import run_power_study
 from rdiv.cli.two_sample import run_two_sample_test
 
 __all__ = ["app", "command"]
@@ -32,6 +34,8 @@ app = typer.Typer(
 )
 app.command("compare")(compare_samples)
 app.command("test")(run_two_sample_test)
+app.command("power")(run_power_study)
+app.add_typer(data_app, name="data")
 app.command("demo")(show_demo)
 
 

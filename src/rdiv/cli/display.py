@@ -63,11 +63,11 @@ def terminal() -> Any:
     return console if console.is_terminal else None
 
 
-def show_renderable(console: Any, *parts: Any) -> None:
+def show_renderable(console: Any, *parts: Any, widest: int = WIDEST) -> None:
     """Lay out with rich, write with `write_out`, which survives a reader who leaves."""
     with console.capture() as capture:
         for part in parts:
-            console.print(part, width=min(console.width, WIDEST))
+            console.print(part, width=min(console.width, widest))
     write_out(capture.get())
 
 

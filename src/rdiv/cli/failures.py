@@ -19,13 +19,15 @@ _EXTRAS = {"typer": "cli", "rich": "cli", "polars": "cli"}
 _FRAME = re.compile(r'File "([^"\n]+)", line \d+, in [^\n]+\n\s+(\w+)')
 
 
-def report(error: BaseException) -> int:
+def report(error: BaseException, *, files: bool = True) -> int:
     """Say what went wrong and return the exit code for it.
 
     Parameters
     ----------
     error : BaseException
         Whatever ended the command.
+    files : bool
+        Whether the samples p and q are files that the user named.
     """
     if isinstance(error, KeyboardInterrupt):
         _say("interrupted")
@@ -40,7 +42,7 @@ def report(error: BaseException) -> int:
         _say(f'this command needs {root}; install it with pip install "rdiv[{_EXTRAS[root]}]"')
         return MISUSE
     if isinstance(error, ValueError | TypeError | OSError | ImportError) and _on_purpose(error):
-        _say(_with_names(str(error)))
+        _say(_with_names(str(error)) if files else str(error))
         return MISUSE
     return _crash(error)
 

@@ -74,7 +74,7 @@ def choose(
         return Choice(lambda pool: cls(), "density", note if supervised else {})
     if model is None:
         if supervised:
-            default = CrossFit(Boosting(), folds or DEFAULT_FOLDS, n_jobs)
+            default = CrossFit(Boosting(), DEFAULT_FOLDS if folds is None else folds, n_jobs)
             return Choice(lambda pool: cls(default), None, {"default model": str(default)})
         return Choice(
             lambda pool: cls(_folded(default_density(pool), folds, n_jobs)), "density", {}
@@ -103,7 +103,7 @@ def _given(discrepancy: Any, model: Any, folds: int | None) -> Choice:
             f"{type(discrepancy).__name__}."
         )
     _refuse(type(discrepancy).__name__, "has its settings already", model=model, folds=folds)
-    inner = getattr(discrepancy, "model", None)
+    inner = getattr(discrepancy, "model", discrepancy)
     return Choice(lambda pool: discrepancy, getattr(inner, "task", None), {})
 
 

@@ -38,6 +38,8 @@ class Energy:
 
     subsample: int | None = None
 
+    task = "density"
+
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Compute all distances once."""
         del rng
@@ -63,7 +65,7 @@ class Energy:
             within_q = total - with_all - across
             n_p, n_q = np.maximum(n_p, 1), np.maximum(n_q, 1)
             energy = 2 * across / (n_p * n_q) - within_p / n_p**2 - within_q / n_q**2
-            return np.where(energy > 1e-14 * total / n**2, energy, 0.0), n_p * n_q / (n_p + n_q)
+            return np.where(energy > 1e-12 * total / n**2, energy, 0.0), n_p * n_q / (n_p + n_q)
 
         def statistic(masks: Masks) -> NDArray[np.float64]:
             energy, weight = distance(masks)

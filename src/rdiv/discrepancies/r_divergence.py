@@ -8,6 +8,7 @@ import numpy as np
 
 from rdiv.discrepancies.protocol import Prepared
 from rdiv.discrepancies.statistics import check_losses, mean_gap
+from rdiv.models.estimators import as_model
 from rdiv.models.protocol import FittedModel, Model
 from rdiv.samples.pool import Pool
 
@@ -21,7 +22,8 @@ class RDivergence:
     Parameters
     ----------
     model : Model
-        Hypothesis to fit. It is fitted once; permutations reuse its losses.
+        Hypothesis to fit, or what `rdiv.models.as_model` makes one of. It is fitted once;
+        permutations reuse its losses.
     studentize : bool, default True
         Rank the gap over its standard error, so that the level also holds for equal risks alone.
         False ranks the gap itself, as the paper does.
@@ -43,6 +45,9 @@ class RDivergence:
 
     model: Model
     studentize: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", as_model(self.model))
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the model to the pool and keep its losses."""

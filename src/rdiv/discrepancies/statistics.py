@@ -175,7 +175,7 @@ def _by_rows(numbers: NDArray[np.float64], errors: bool) -> Gaps:
     """The plain case: rows are the units, one stratum."""
     n, m = numbers.shape
     columns = np.concatenate([numbers, numbers**2], axis=1) if errors else numbers
-    totals = columns.sum(axis=0)
+    totals = np.ascontiguousarray(columns.T).sum(axis=1)  # pairwise: fewer digits are lost
     single = np.ascontiguousarray(numbers[:, 0]) if m == 1 and errors else None
 
     def measure(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -212,7 +212,7 @@ def _by_units(
     """Groups of rows and strata: sums over units, side by side and stratum by stratum."""
     n, m = numbers.shape
     codes = np.arange(n) if groups is None else groups
-    first = np.unique(codes, return_index=True)[1]
+    first, codes = np.unique(codes, return_index=True, return_inverse=True)[1:]
     sums = np.stack([np.bincount(codes, numbers[:, j]) for j in range(m)], axis=1)  # (units, m)
     sizes = np.bincount(codes).astype(np.float64)[:, None]
     columns = np.concatenate(
@@ -275,4 +275,10 @@ def _pooled_over_strata(p: Side, q: Side) -> tuple[NDArray[np.float64], NDArray[
     between = (small * (weight * (mean_p - mean_q - gap)) ** 2).sum(axis=1)
     n_small = small.sum(axis=1)
     variance = within + between * n_small / np.maximum(n_small - 1, 1)
+    # A lone small stratum has nothing to be compared with: its larger side speaks for both.
+    alone = small & (n_small == 1)[:, None]
+    spread = variance_p * (units_p >= 2) * (1 + units_p) + variance_q * (units_q >= 2) * (
+        1 + units_q
+    )
+    variance += (alone * weight**2 * spread).sum(axis=1)
     return gap[:, 0], variance / whole[:, 0] ** 2

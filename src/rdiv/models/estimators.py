@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rdiv.losses import log_loss, reconstruction_error, squared_error
 from rdiv.models.protocol import Model
 from rdiv.samples.pool import Pool, require_finite
-from rdiv.spelling import chosen
+from rdiv.spelling import chosen, one_line
 
 __all__ = ["Estimator", "FittedEstimator", "as_model", "estimator_kind"]
 
@@ -124,7 +124,7 @@ class Estimator:
         return _TASKS[self.kind]
 
     def __repr__(self) -> str:
-        return " ".join(repr(self.estimator).split())
+        return one_line(repr(self.estimator))
 
     __str__ = __repr__
 
@@ -216,4 +216,9 @@ def _seeded(estimator: Any, rng: np.random.Generator) -> Any:
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     )
     seeds = {name: int(rng.integers(2**31)) for name in open_states}
+    for name in sorted(params):  # splitters of a search are no estimators, but draw too
+        value = params[name]
+        draws = getattr(value, "shuffle", True) and not hasattr(value, "get_params")
+        if draws and getattr(value, "random_state", 0) is None:
+            value.random_state = int(rng.integers(2**31))
     return estimator.set_params(**seeds) if seeds else estimator

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rdiv.models.estimators import Kind, class_losses, estimator_kind, estimator_losses
 from rdiv.models.protocol import FittedModel
 from rdiv.samples.pool import Pool
+from rdiv.spelling import one_line
 
 __all__ = ["Frozen"]
 
@@ -59,7 +60,8 @@ class Frozen:
             raise TypeError(f"Frozen needs a fitted model, got the name {self.fitted!r}.")
 
     def __repr__(self) -> str:
-        return f"Frozen({' '.join(repr(self.fitted).split())})"
+        own = type(self.fitted).__name__ if self._kind is None else repr(self.fitted)
+        return f"Frozen({one_line(own)})"
 
     __str__ = __repr__
 
@@ -87,7 +89,23 @@ class Frozen:
         if self._kind is None:
             model: FittedModel = self.fitted
             return model
+        _require_fitted(self.fitted)
         return _FrozenEstimator(self.fitted, self._kind)
+
+
+def _require_fitted(estimator: Any) -> None:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise ValueError(
+            f"Frozen needs a fitted model, got {type(estimator).__name__} before its fit; "
+            "fit it on other rows, or pass it bare to have it fitted on the pool."
+        ) from None
+    except TypeError:
+        return  # not of scikit-learn's kind: it will say so itself
 
 
 def _is_frozen(obj: Any) -> bool:

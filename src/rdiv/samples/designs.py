@@ -42,18 +42,24 @@ def design_labels(x: Any, design: Design, role: str, n_p: int, n_q: int) -> NDAr
     missing = sum(value is None or value != value for value in values)
     if missing:
         raise ValueError(f"{role} must have no missing values, got {missing}; fill or drop them.")
-    return np.array([str(value) for value in values])
+    return np.array([_label(value) for value in values])
+
+
+def _label(value: Any) -> str:
+    """One text for a label, also where one file holds 1 and the other 1.0."""
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)
 
 
 def check_design(
     groups: NDArray[Any] | None, strata: NDArray[Any] | None, is_p: NDArray[np.bool_]
 ) -> None:
+    if strata is not None and not _exchangeable(strata, is_p):
+        raise ValueError(
+            "strata must hold rows of both samples, got none that does; "
+            "rows could never change sides."
+        )
     if groups is None:
-        if strata is not None and not _exchangeable(strata, is_p):
-            raise ValueError(
-                "strata must hold rows of both samples, got none that does; "
-                "rows could never change sides."
-            )
         return
     both = sorted(set(groups[is_p]) & set(groups[~is_p]))
     if both:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ __all__ = [
     "frame_words",
     "gather",
     "is_frame",
+    "python_values",
     "quoted",
     "refuse_infinite",
     "stack",
@@ -66,7 +69,8 @@ def check_columns(p: Any, q: Any) -> None:
 def stack(p: Any, q: Any) -> Any:
     """Put the rows of q below those of p, after agreeing on one type per column.
 
-    The type agreed on is the same whichever of the two comes first.
+    The type agreed on is the same whichever of the two comes first, and however the same rows are
+    dealt out to two files.
     """
     import narwhals as nw
 
@@ -75,12 +79,45 @@ def stack(p: Any, q: Any) -> Any:
             f"p and q must be frames of one library, got {p.implementation.name.lower()} and "
             f"{q.implementation.name.lower()}; convert one of them."
         )
-    q = q.select(p.columns)
+    p, q = _without_objects(p), _without_objects(q.select(p.columns))
     for name in p.columns:
+        if _differing_levels(p[name], q[name]):
+            p, q = _with_all_levels(name, p, q)
+            continue
         dtype = _common_type(name, p[name], q[name])
         if dtype is not None:
             p, q = p.with_columns(_cast(p[name], dtype)), q.with_columns(_cast(q[name], dtype))
     return nw.concat([p, q], how="vertical")
+
+
+def _without_objects(frame: Any) -> Any:
+    """Columns of Python objects as numbers or text, where that is what they hold."""
+    import narwhals as nw
+
+    for name in frame.columns:
+        column = frame[name]
+        if column.dtype not in (nw.Object, nw.Unknown) or not frame.implementation.is_pandas_like():
+            continue
+        values = python_values(column)
+        present = [value for value in values if value is not None]
+        if not present:
+            continue
+        if all(isinstance(value, Real | Decimal | np.bool_) for value in present):
+            floats = [None if value is None else float(value) for value in values]
+            series = nw.new_series(name, floats, nw.Float64, backend=column.implementation)
+            frame = frame.with_columns(_aligned(series, column))
+        elif any(isinstance(value, str) for value in present):
+            texts = [None if value is None else str(value) for value in values]
+            series = nw.new_series(name, texts, nw.String, backend=column.implementation)
+            frame = frame.with_columns(_aligned(series, column))
+    return frame
+
+
+def _aligned(series: Any, like: Any) -> Any:
+    """Give a new series the index of the one it replaces (pandas matches by index)."""
+    import narwhals as nw
+
+    return nw.maybe_set_index(series, index=like.to_native().index)
 
 
 def _family(column: Any) -> str:
@@ -110,25 +147,60 @@ def _common_type(name: str, p: Any, q: Any) -> Any:
             f"column {name!r} must hold the same kind of values on both sides, got {_family(p)} in "
             f"p and {_family(q)} in q; convert it or check that the right files were paired."
         )
-    if p.dtype == q.dtype and not _differing_levels(p, q):
+    if p.dtype == q.dtype:
         return None
-    if kinds == {"numeric"} or not kinds:
-        whole = all(c.dtype.is_integer() or c.dtype == nw.Boolean for c in (p, q))
-        return nw.Int64 if whole and not (p.null_count() or q.null_count()) else nw.Float64
-    if kinds == {"text"}:
-        return nw.String
+    if not kinds:
+        return nw.Float64
+    if kinds == {"numeric"}:
+        return _common_number(p, q)
     if kinds == {"datetime"}:
         return nw.Datetime("us", _time_zone(name, p, q))
-    return p.dtype if _family(p) != "missing" else q.dtype
+    if "missing" in (_family(p), _family(q)):
+        return q.dtype if _family(p) == "missing" else p.dtype
+    return nw.String if kinds == {"text"} else p.dtype
+
+
+def _common_number(p: Any, q: Any) -> Any:
+    """Whole numbers stay whole where the library can hold missing ones; floats otherwise."""
+    import narwhals as nw
+
+    present = [column.dtype for column in (p, q) if _family(column) != "missing"]
+    holes = p.null_count() or q.null_count()
+    if holes and p.implementation.is_pandas_like():
+        return nw.Float64
+    if len(present) == 1:
+        return present[0]
+    whole = all(dtype.is_integer() or dtype == nw.Boolean for dtype in present)
+    return nw.Int64 if whole else nw.Float64
 
 
 def _differing_levels(p: Any, q: Any) -> bool:
     import narwhals as nw
 
-    if p.dtype != nw.Categorical or not p.implementation.is_pandas():
+    both = p.dtype == nw.Categorical and q.dtype == nw.Categorical
+    if not both or not p.implementation.is_pandas_like():
         return False
-    levels = [list(getattr(c.to_native().dtype, "categories", ())) for c in (p, q)]
-    return levels[0] != levels[1]
+    return _levels(p) != _levels(q)
+
+
+def _levels(column: Any) -> list[Any]:
+    levels: list[Any] = column.to_native().cat.categories.tolist()
+    return levels
+
+
+def _with_all_levels(name: str, p: Any, q: Any) -> tuple[Any, Any]:
+    """Pandas categories that know all levels of both sides, in sorted order."""
+    import narwhals as nw
+    import pandas as pd
+
+    levels = {level for side in (p, q) for level in _levels(side[name])}
+    dtype = pd.CategoricalDtype(sorted(levels, key=str))
+
+    def recast(side: Any) -> Any:
+        native = side.to_native()
+        return nw.from_native(native.assign(**{name: native[name].astype(dtype)}), eager_only=True)
+
+    return recast(p), recast(q)
 
 
 def _time_zone(name: str, p: Any, q: Any) -> str | None:
@@ -146,13 +218,22 @@ def _zones(zones: set[str | None]) -> str:
 
 
 def _cast(column: Any, dtype: Any) -> Any:
-    """Cast one column; an all-missing one of an odd type goes through an empty float column."""
+    """Cast one column; an all-missing one is made anew, as its type may be anything."""
     import narwhals as nw
 
-    if _family(column) == "missing" and not column.dtype.is_numeric():
-        values: list[None] = [None] * len(column)
-        return nw.new_series(column.name, values, dtype, backend=column.implementation)
-    return column.cast(dtype)
+    if _family(column) != "missing":
+        return column.cast(dtype)
+    nothing: list[None] = [None] * len(column)
+    series = nw.new_series(column.name, nothing, dtype, backend=column.implementation)
+    return _aligned(series, column) if column.implementation.is_pandas_like() else series
+
+
+def python_values(column: Any) -> list[Any]:
+    """Python values of a column, None where one is missing."""
+    values: list[Any] = column.to_list()
+    for row in np.flatnonzero(column.is_null().to_numpy()):
+        values[row] = None
+    return values
 
 
 def gather(frame: Any, rows: NDArray[np.intp]) -> Any:
@@ -191,11 +272,9 @@ def series_words(column: Any) -> NDArray[np.uint64]:
     dtype = column.dtype
     if missing.all():
         return np.full((len(column), 1), _NULL, dtype=np.uint64)
-    if dtype.is_temporal():
-        return text_words([None if value is None else str(value) for value in column.to_list()])
-    if dtype.is_numeric() or dtype == nw.Boolean:
+    if dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean:
         filled = column.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else column
-        words = column_words(filled.to_numpy())
+        words = column_words(np.asarray(filled.to_numpy()))
         words[missing] = _NULL
         return words
-    return text_words([None if value is None else str(value) for value in column.to_list()])
+    return text_words([None if v is None else str(v) for v in python_values(column)])

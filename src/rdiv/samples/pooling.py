@@ -22,7 +22,7 @@ from rdiv.samples.row_keys import Keys, array_words, column_words, digest, row_k
 from rdiv.samples.sample import Sample, as_sample
 from rdiv.samples.targets import encode_labels, resolve_task, target_values
 
-__all__ = ["Pooled", "has_target", "pool_samples", "resolve_seed"]
+__all__ = ["Pooled", "pool_samples", "resolve_seed"]
 
 
 Stage = Literal["shuffle", "halves", "learn", "fit", "masks"]
@@ -75,11 +75,6 @@ def resolve_seed(rng: int | np.integer | np.random.Generator | None) -> int:
     if rng < 0:
         raise ValueError(f"rng must be 0 or larger, got {rng}.")
     return int(rng)
-
-
-def has_target(sample: Any, target: str | None) -> bool:
-    """Whether a sample comes with a target, as a pair or by a column's name."""
-    return target is not None or isinstance(sample, tuple)
 
 
 def pool_samples(

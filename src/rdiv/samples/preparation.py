@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.samples.frames import as_frame
+from rdiv.samples.frames import as_frame, python_values
 
 __all__ = ["MOST_LEVELS", "RARE_SHARE", "Preparation", "fit_preparation"]
 
@@ -225,7 +225,7 @@ def _fit_levels(table: Any, name: str) -> _Levels:
     from sklearn.preprocessing import OneHotEncoder
 
     column = table.get_column(name)
-    levels = sorted({str(value) for value in _values(column) if value is not None})
+    levels = sorted({str(value) for value in python_values(column) if value is not None})
     codes = {level: code for code, level in enumerate(levels)}
     rows = _encode(column, codes)
     present = rows != _MISSING
@@ -240,7 +240,7 @@ def _fit_levels(table: Any, name: str) -> _Levels:
 
 def _encode(column: Any, codes: dict[str, int]) -> NDArray[np.int64]:
     """Code of every value; levels without a code and missing values have their own."""
-    values = _values(column)
+    values = python_values(column)
     found = [_MISSING if value is None else codes.get(str(value), _UNKNOWN) for value in values]
     return np.array(found, dtype=np.int64)
 
@@ -258,7 +258,7 @@ def _kind(column: Any) -> _Kind:
         return "number"
     if dtype in (nw.String, nw.Categorical, nw.Enum):
         return "text"
-    found = [value for value in _values(column) if value is not None]
+    found = [value for value in python_values(column) if value is not None]
     if any(all(isinstance(value, kind) for value in found) for kind in (_NUMBERS, _TIMES)):
         return "number"
     odd = [value for value in found if dtype != nw.Object or isinstance(value, _NESTED)]
@@ -289,7 +289,7 @@ def _floats(column: Any) -> NDArray[np.float64]:
     elif dtype.is_numeric() or dtype == nw.Boolean:
         unit = 1.0
     else:
-        values = [np.nan if value is None else _number(value) for value in _values(column)]
+        values = [np.nan if value is None else _number(value) for value in python_values(column)]
         return np.array(values, dtype=np.float64)
     return unit * np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
@@ -304,11 +304,3 @@ def _number(value: Any) -> float:
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH
     return float(value.total_seconds() if isinstance(value, timedelta) else value)
-
-
-def _values(column: Any) -> list[Any]:
-    """Python values, None where there is none."""
-    values: list[Any] = column.to_list()
-    for row in np.flatnonzero(column.is_null().to_numpy()):
-        values[row] = None
-    return values

@@ -54,9 +54,15 @@ def array_words(x: NDArray[np.generic]) -> NDArray[np.uint64]:
 
 
 def column_words(values: NDArray[np.generic]) -> NDArray[np.uint64]:
-    """Words of one column of numbers, ``(n, 1)``."""
-    kind = np.float64 if values.dtype.kind == "f" else np.int64
-    return values.astype(kind).view(np.uint64)[:, None]
+    """Words of one column of numbers, ``(n, 1)``.
+
+    The same number has the same word as an integer, a float or a boolean, unless the column holds
+    integers that no float can.
+    """
+    floats = values.astype(np.float64)
+    if values.dtype.kind in "iu" and (np.abs(floats) >= 2**53).any():
+        return values.astype(np.int64).view(np.uint64)[:, None]
+    return (floats + 0.0).view(np.uint64)[:, None]
 
 
 def text_words(values: Iterable[object]) -> NDArray[np.uint64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rdiv.samples.frames import as_frame, is_frame, quoted
 from rdiv.samples.targets import target_values
 
-__all__ = ["Sample", "as_sample", "plain_array"]
+__all__ = ["Sample", "as_sample", "has_target", "plain_array"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,23 +30,33 @@ def as_sample(obj: Any, name: str) -> Sample:
                 f"a sample given as a tuple must be a pair (X, y), got {len(obj)} parts in {name}."
             )
         return Sample(_rows(obj[0], name), target_values(plain_array(obj[1])))
-    if _is_torch_dataset(obj):
+    if is_torch_dataset(obj):
         return _read_dataset(obj, name)
     return Sample(_rows(obj, name))
 
 
+def has_target(sample: Any, target: str | None) -> bool:
+    """Whether a sample comes with a target: by a column's name, as a pair, or in a dataset."""
+    if target is not None or isinstance(sample, tuple):
+        return True
+    if not is_torch_dataset(sample) or not hasattr(sample, "__len__") or not len(sample):
+        return False
+    item = sample[0]
+    return isinstance(item, tuple | list) and len(item) == 2
+
+
 def _rows(obj: Any, name: str) -> Any:
     obj = plain_array(obj)
-    if isinstance(obj, np.ndarray) or not is_frame(obj):
+    if isinstance(obj, np.ndarray):
         return _array(obj, name)
-    frame = as_frame(obj)
-    if len(set(frame.columns)) < len(frame.columns):
-        twice = [c for c in dict.fromkeys(frame.columns) if list(frame.columns).count(c) > 1]
+    columns = list(getattr(obj, "column_names", getattr(obj, "columns", ())))
+    twice = [column for column in dict.fromkeys(columns) if columns.count(column) > 1]
+    if twice:
         raise ValueError(
             f"column names must be unique, got {quoted(twice)} more than once in {name}; "
             "rename them."
         )
-    return frame
+    return as_frame(obj) if is_frame(obj) else _array(obj, name)
 
 
 def plain_array(obj: Any) -> Any:
@@ -68,12 +78,14 @@ def _array(obj: Any, name: str) -> NDArray[Any]:
             f"an array must hold numbers, got {name} of type {x.dtype}; pass a pandas, polars or "
             "pyarrow frame for columns of text, categories or dates."
         )
+    if x.dtype.itemsize > 8:  # extended precision has padding, and no model has it
+        x = x.astype(np.float64)
     if x.ndim == 0:
         raise ValueError(f"{name} must have rows, got a single number.")
     return x[:, None] if x.ndim == 1 else x
 
 
-def _is_torch_dataset(obj: Any) -> bool:
+def is_torch_dataset(obj: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(obj, torch.utils.data.Dataset)
 

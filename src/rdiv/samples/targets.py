@@ -7,6 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.samples.frames import as_frame, is_frame
+
 __all__ = ["TASKS", "Task", "encode_labels", "guess_task", "resolve_task", "target_values"]
 
 Task = Literal["density", "classification", "regression"]
@@ -17,7 +19,7 @@ MOST_CLASSES = 20  # integers with more distinct values than this are taken for 
 
 def target_values(y: Any) -> NDArray[Any]:
     """A target as one array of numbers or labels, refusing missing values."""
-    values = np.asarray(y.to_list() if hasattr(y, "to_list") else y)
+    values = _one_column(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -26,7 +28,7 @@ def target_values(y: Any) -> NDArray[Any]:
             "pass one column, labels not one-hot."
         )
     if values.dtype.kind == "O":
-        missing = np.array([value is None or value != value for value in values.tolist()])
+        missing = np.array([_is_missing(value) for value in values.tolist()])
         values = values if missing.any() else _plain(values)
     else:
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
@@ -36,6 +38,27 @@ def target_values(y: Any) -> NDArray[Any]:
             "drop those rows first."
         )
     return values
+
+
+def _one_column(y: Any) -> NDArray[Any]:
+    """An array, a series of any library, a frame of one column or a list as an array."""
+    if isinstance(y, np.ndarray):
+        return y
+    if is_frame(y) and len(as_frame(y).columns) == 1:
+        y = as_frame(y)[as_frame(y).columns[0]]
+    reader = next((name for name in ("to_pylist", "to_list") if hasattr(y, name)), None)
+    cells = list(y) if reader is None else list(getattr(y, reader)())
+    mixed = any(_is_missing(cell) for cell in cells)  # numpy would spell a missing label "nan"
+    return np.asarray(cells, dtype=object) if mixed else np.asarray(cells)
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas' NA has no truth value
+        return True
+    except ValueError:  # an array, not a cell
+        return False
 
 
 def _plain(values: NDArray[Any]) -> NDArray[Any]:

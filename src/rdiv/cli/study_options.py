@@ -1,0 +1,148 @@
+"""The arguments and options of rdiv power."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rdiv.cli.options import DISCREPANCIES, MODELS
+
+__all__ = [
+    "SOURCES",
+    "DataFolder",
+    "Discrepancies",
+    "Extend",
+    "Levels",
+    "Methods",
+    "Null",
+    "Out",
+    "PairOfFiles",
+    "Plot",
+    "Ratio",
+    "Repeats",
+    "Scheduler",
+    "Sizes",
+    "SourceText",
+    "StudyModel",
+    "Train",
+    "Trials",
+]
+
+# Written out because importing the package that holds them would slow down --help.
+SOURCES = "blob, hdgm, higgs"
+
+SourceText = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SOURCE",
+        help=f"Where samples come from: {SOURCES}, with settings as in hdgm:d=20,rotated=true or "
+        "higgs:columns=all (column numbers as 0+1+5), or a function of your own as "
+        "package.module:function.",
+        show_default=False,
+    ),
+]
+PairOfFiles = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--pair",
+        metavar="P Q",
+        help="Two files in place of SOURCE: samples are rows of them, nulls are rows of P alone.",
+        show_default=False,
+    ),
+]
+Discrepancies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--discrepancy",
+        metavar="NAME[:MODEL]",
+        help=f"A test to study, again for each: {DISCREPANCIES}; with a model of its own as in "
+        "r-div:gmm.",
+        show_default=False,
+    ),
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        metavar="MODULE:THING",
+        help="A test of your own, again for each: package.module:Thing, an object with "
+        "prepare(pool, rng) or its class. The current directory is searched too.",
+        show_default=False,
+    ),
+]
+StudyModel = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help=f"The model of discrepancies named without one: {MODELS}. By default the one that "
+        "the paper used on the source.",
+        show_default=False,
+    ),
+]
+Sizes = Annotated[
+    str,
+    typer.Option(metavar="N,N,...", help="Rows of p in each draw.", show_default=False),
+]
+Trials = Annotated[int, typer.Option(metavar="K", min=1, help="Draws for each test and size.")]
+Repeats = Annotated[
+    int,
+    typer.Option(metavar="R", min=1, help="Repeat all trials; their spread is the standard error."),
+]
+Null = Annotated[
+    bool, typer.Option("--null", help="Measure the type-I error too, on as many true nulls.")
+]
+Train = Annotated[
+    str,
+    typer.Option(
+        metavar="half|fresh",
+        help="Where tests that learn get their training rows: half of each draw, or a separate "
+        "draw of the same size for each repeat.",
+    ),
+]
+Ratio = Annotated[
+    float | None,
+    typer.Option(
+        metavar="R", help="Rows of q per row of p; by default the source's own.", show_default=False
+    ),
+]
+Levels = Annotated[
+    str, typer.Option(metavar="LEVEL,...", help="Levels, all read off the same p-values.")
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on the Dask cluster at this address; local:N starts one of N processes here.",
+        show_default=False,
+    ),
+]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Keep a row for each trial in DIR as it finishes; the same command continues there.",
+        show_default=False,
+    ),
+]
+Extend = Annotated[
+    bool,
+    typer.Option(
+        "--extend",
+        help="Add tests, sizes, trials, repeats or nulls to the rows that --out holds already.",
+    ),
+]
+DataFolder = Annotated[
+    str | None,
+    typer.Option(
+        "--data-dir",
+        metavar="DIR",
+        help="Folder of data files; by default the one in RDIV_DATA, then ~/.cache/rdiv.",
+        show_default=False,
+    ),
+]
+Plot = Annotated[
+    str | None,
+    typer.Option(metavar="FILE.svg", help="Draw power against rows.", show_default=False),
+]

@@ -1,0 +1,211 @@
+"""The parts of a study as words on the command line: sources, tests, lists of numbers."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+__all__ = ["blaming", "imported", "numbers", "pair_source", "source_of", "tests_of"]
+
+T = TypeVar("T", int, float)
+
+
+def numbers(text: str, option: str, kind: Callable[[str], T]) -> list[T]:
+    """Numbers with commas between them.
+
+    Examples
+    --------
+    >>> print(numbers("200,400", "--sizes", int))
+    [200, 400]
+    """
+    try:
+        return [kind(part) for part in text.split(",")]
+    except ValueError:
+        what = "whole numbers" if kind is int else "numbers"
+        raise ValueError(
+            f"{option} must be {what} with commas between them, got {text!r}."
+        ) from None
+
+
+def source_of(text: str, *, ratio: float | None = None, data_dir: str | None = None) -> Any:
+    """The source behind ``NAME``, ``NAME:SETTING=VALUE,...`` or ``package.module:function``.
+
+    Examples
+    --------
+    >>> print(source_of("hdgm:d=20,rotated=true", ratio=2))
+    Hdgm(d=20, rotated=True, ratio=2)
+    """
+    from rdiv.sources import BY_NAME, as_source
+    from rdiv.spelling import chosen
+
+    name, colon, rest = text.partition(":")
+    if colon and "=" not in rest and name not in BY_NAME:
+        source = as_source(imported(text, "source"))
+        _check_call(source, "draw", ("n", "rng", "null"), text)
+    elif os.path.isfile(text):
+        raise ValueError(f"{text!r} is a file; a pair of files is a source: --pair P Q.")
+    else:
+        cls = chosen(name, BY_NAME, "source")
+        source = cls(**dict(_setting(cls, name, part) for part in rest.split(",") if colon))
+        if data_dir is not None and "data_dir" in {field.name for field in fields(cls)}:
+            source = replace(source, data_dir=Path(data_dir))
+    if ratio is not None:
+        source = _with_ratio(source, ratio)
+    return source.loaded() if hasattr(source, "loaded") else source
+
+
+def pair_source(
+    paths: tuple[str, str], *, ratio: float | None = None, data_dir: str | None = None
+) -> Any:
+    """Two files as a source."""
+    from rdiv.cli.reading import read_sample
+    from rdiv.sources import Pair
+
+    p, q = (read_sample(path, data_dir) for path in paths)
+    names = " + ".join(os.path.basename(path) for path in paths)
+    return Pair(p, q, 1.0 if ratio is None else ratio, names)
+
+
+def tests_of(names: Sequence[str], methods: Sequence[str], model: str | None) -> list[Any]:
+    """The tests to compare; `model` is for names that take one and come without."""
+    from rdiv.discrepancies import BY_NAME
+    from rdiv.spelling import chosen
+
+    if not names and not methods:
+        raise ValueError("no test to study; name one with --discrepancy or --method.")
+    waiting = [
+        ":" not in name
+        and "model" in {field.name for field in fields(chosen(name, BY_NAME, "discrepancy"))}
+        for name in names
+    ]
+    if model is not None and not any(waiting):
+        raise ValueError(f"no discrepancy waits for --model {model}; drop it.")
+    named = [
+        f"{name}:{model}" if model is not None and waits else name
+        for name, waits in zip(names, waiting, strict=True)
+    ]
+    own = [imported(method, "method") for method in methods]
+    for test, spec in zip(own, methods, strict=True):
+        _check_call(test, "prepare", ("pool", "rng"), spec)
+        _check_call(test, "learn", ("pool", "is_p", "rng"), spec)
+    return [*named, *own]
+
+
+def imported(spec: str, what: str) -> Any:
+    """What ``package.module:Thing`` names; a class is called without arguments.
+
+    The current directory is searched too, before all others.
+    """
+    from importlib import import_module
+
+    module, _, attributes = spec.partition(":")
+    if not module or not attributes:
+        raise ValueError(f"a {what} of your own is package.module:Thing, got {spec!r}.")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        thing: Any = import_module(module)
+    except (Exception, SystemExit) as error:
+        raise ValueError(
+            f"cannot import {module!r} for {spec!r} ({_in_words(error)}); "
+            "check the name, and that the module runs by itself."
+        ) from error
+    for name in attributes.split("."):
+        if not hasattr(thing, name):
+            near = get_close_matches(name, dir(thing), n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "check the name."
+            raise ValueError(f"there is no {name!r} in {module!r} for {spec!r}; {hint}")
+        thing = getattr(thing, name)
+    if not isinstance(thing, type):
+        return thing
+    try:
+        return thing()
+    except Exception as error:
+        raise ValueError(
+            f"{spec!r} could not be made without arguments ({_in_words(error)}); "
+            "give its settings defaults, or name an object."
+        ) from error
+
+
+@contextmanager
+def blaming(*specs: str) -> Iterator[None]:
+    """Say where a user's own code failed, instead of taking it for a fault of rdiv."""
+    import traceback
+
+    try:
+        yield
+    except Exception as error:
+        modules = [sys.modules.get(spec.partition(":")[0]) for spec in specs]
+        files = [re.escape(getattr(module, "__file__", None) or "?") for module in modules]
+        text = "".join(traceback.format_exception(error))
+        places = re.findall(rf'File "({"|".join(files)})", line (\d+)', text) if files else []
+        if not places:
+            raise
+        file, line = places[-1]
+        raise ValueError(
+            f"line {line} of {os.path.basename(file)} failed ({_in_words(error)}); repair it."
+        ) from error
+
+
+def _check_call(obj: Any, method: str, arguments: tuple[str, ...], spec: str) -> None:
+    """Refuse an object whose method, if it has it, could not be called with these arguments."""
+    import inspect
+
+    function = getattr(obj, "function", None) or getattr(obj, method, None)
+    if function is None:
+        return
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError as error:
+        raise ValueError(
+            f"{spec!r} must take ({', '.join(arguments)}), which it does not ({error})."
+        ) from None
+    except ValueError:  # a function in C may not say what it takes
+        return
+
+
+def _setting(cls: type, name: str, part: str) -> tuple[str, Any]:
+    """One ``SETTING=VALUE`` of a source, as its field wants it."""
+    hints = get_type_hints(cls)
+    known = {field.name: hints[field.name] for field in fields(cls) if field.repr}
+    key, equals, value = part.partition("=")
+    if not equals or key not in known:
+        raise ValueError(
+            f"{part!r} is no setting of {name}; write {name}:SETTING=VALUE,... with the settings "
+            f"{', '.join(known)}."
+        )
+    try:
+        return key, _value(value, known[key])
+    except ValueError:
+        raise ValueError(
+            f"{key} of {name} must be of type {known[key].__name__}, got {value!r}."
+        ) from None
+
+
+def _value(text: str, kind: Any) -> Any:
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError
+        return text.lower() == "true"
+    if kind in (int, float):
+        return kind(text)
+    return tuple(map(int, text.split("+"))) if re.fullmatch(r"\d+(\+\d+)*", text) else text
+
+
+def _with_ratio(source: Any, ratio: float) -> Any:
+    if not is_dataclass(source) or isinstance(source, type) or not hasattr(source, "ratio"):
+        raise ValueError(
+            f"--ratio does not apply to {source}, which decides by itself how many rows q has."
+        )
+    return replace(source, ratio=ratio)
+
+
+def _in_words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": .")
