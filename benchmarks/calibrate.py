@@ -67,21 +67,23 @@ class Cells:
 
     def check(self, cell: Cell, sizes: tuple[int, int], fixed: bool) -> tuple[Check, str]:
         """Counts of a cell and the verdict, from the file or from a run."""
-        name = f"{cell.name}, {sizes}, {'fixed' if fixed else 'fresh'}, {self.share}"
+        name = f"{cell.name}, {sizes}, {'fixed' if fixed else 'fresh'}"
+        draws = max(CHUNK, round(cell.draws * self.share))
         if self.kept is not None and self.kept.exists():
             for line in self.kept.read_text().splitlines():
                 row = json.loads(line)
-                if row["cell"] == name:
+                if row["cell"] == name and row["draws"] >= draws:
                     return Check(row["draws"], row["rejections"], row["surprises"]), row["verdict"]
-        check, verdict = self._run(cell, sizes, fixed)
+        check, verdict = self._run(cell, sizes, fixed, draws)
         if self.kept is not None:
             row = {"cell": name, "verdict": verdict, **asdict(check)}
             with self.kept.open("a") as file:
                 file.write(json.dumps(row) + "\n")
         return check, verdict
 
-    def _run(self, cell: Cell, sizes: tuple[int, int], fixed: bool) -> tuple[Check, str]:
-        draws = max(CHUNK, round(cell.draws * self.share))
+    def _run(
+        self, cell: Cell, sizes: tuple[int, int], fixed: bool, draws: int
+    ) -> tuple[Check, str]:
         check = _run(cell, sizes, fixed, range(draws), self.jobs)
         if check.passed:
             return check, "holds"

@@ -1,0 +1,51 @@
+"""Sources: benchmark pairs with a true null beside the alternative."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rdiv.samples.files import read
+from rdiv.sources.blob import Blob
+from rdiv.sources.given import Drawn, Pair
+from rdiv.sources.hdgm import Hdgm
+from rdiv.sources.higgs import Higgs
+from rdiv.sources.protocol import Source
+from rdiv.spelling import chosen
+
+__all__ = ["BY_NAME", "Blob", "Drawn", "Hdgm", "Higgs", "Pair", "Source", "as_source"]
+
+BY_NAME: dict[str, type] = {
+    "blob": Blob,
+    "hdgm": Hdgm,
+    "higgs": Higgs,
+}
+
+
+def as_source(obj: Any) -> Source:
+    """Make a source of a name, a source, a function, or a pair of samples or files.
+
+    Examples
+    --------
+    >>> print(as_source("hdgm"))
+    Hdgm(d=10, rotated=False, ratio=1.0)
+    """
+    if isinstance(obj, str):
+        named: Source = chosen(obj, BY_NAME, "source")()
+        return named
+    if isinstance(obj, type):
+        raise TypeError(f"a source must be an object, got the class {obj.__name__}; add ().")
+    if hasattr(obj, "draw"):
+        source: Source = obj
+        return source
+    if isinstance(obj, tuple) and len(obj) == 2:
+        if all(isinstance(part, str | Path) for part in obj):
+            p, q = (read(part) for part in obj)
+            return Pair(p, q, name=" + ".join(Path(part).name for part in obj))
+        return Pair(*obj)
+    if callable(obj):
+        return Drawn(obj)
+    raise TypeError(
+        "a source must be a name, an object with draw(n, rng, null), a function or a pair of "
+        f"samples, got {type(obj).__name__}."
+    )

@@ -1,0 +1,189 @@
+"""Fetch public data and prepare the files that sources read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.sources.data_files import DATA_FILES, arrays_digest, data_dir, data_file
+from rdiv.spelling import chosen_from
+
+__all__ = ["RECIPES", "Recipe", "fetch"]
+
+Arrays = dict[str, NDArray[Any]]
+
+TIMEOUT = 60
+"""Seconds without an answer after which a download is given up."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a data file is made.
+
+    Parameters
+    ----------
+    pieces : mapping
+        The files to download: the name that each gets, and its public address.
+    prepare : callable
+        From the folder with the pieces to the named arrays of the data file.
+    """
+
+    pieces: Mapping[str, str]
+    prepare: Callable[[Path], Arrays]
+
+
+def fetch(name: str, folder: str | Path | None = None, *, origin: str | None = None) -> Path:
+    """Download the pieces of a data file from their public origin and prepare the file.
+
+    The digest of the arrays decides: what does not match the one in ``DATA_FILES`` is not kept,
+    whatever the reason. The file appears whole or not at all. One that is there already and whole
+    is left alone.
+
+    Parameters
+    ----------
+    name : str
+        A name in ``DATA_FILES``.
+    folder : path, optional
+        Where to put it; by default ``RDIV_DATA``, then the cache.
+    origin : str, optional
+        Scheme and host to use in place of those of the public addresses, for a mirror; by default
+        the one in the environment variable ``RDIV_DATA_ORIGIN``, if there is one.
+
+    Returns
+    -------
+    Path
+        Of the prepared file.
+
+    Examples
+    --------
+    >>> fetch("higs")
+    Traceback (most recent call last):
+    ...
+    ValueError: unknown data file 'higs'; did you mean 'higgs'? Known: higgs.
+    """
+    recipe = chosen_from(RECIPES, name, "data file")
+    try:
+        return data_file(name, folder)
+    except (FileNotFoundError, ValueError):  # absent, or damaged and to be replaced
+        place = data_dir(folder) / DATA_FILES[name].file
+    download, origin = _downloader(), origin or os.environ.get("RDIV_DATA_ORIGIN")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".fetch-", dir=place.parent) as scratch:
+            for piece, address in recipe.pieces.items():
+                _download(download, _moved(address, origin), Path(scratch, piece))
+            arrays: Any = _prepared(name, recipe, Path(scratch))
+            draft = Path(scratch, "draft.npz")
+            np.savez_compressed(draft, **arrays)
+            os.replace(draft, place)
+    except OSError as error:
+        if error.errno is None:  # a sentence of our own
+            raise
+        raise OSError(
+            f"{place} cannot be written: {error.strerror}; choose another folder."
+        ) from error
+    return place
+
+
+def _moved(address: str, origin: str | None) -> str:
+    return address if origin is None else origin.rstrip("/") + urlsplit(address).path
+
+
+def _downloader() -> Any:
+    try:
+        from pooch import HTTPDownloader
+    except ImportError:
+        raise ImportError(
+            'fetching data needs pooch; install it with pip install "rdiv[data]".'
+        ) from None
+    return HTTPDownloader(timeout=TIMEOUT)
+
+
+def _download(download: Any, address: str, place: Path) -> None:
+    try:
+        download(address, str(place), None)
+    except OSError as error:
+        answer = getattr(error, "response", None)
+        said = error.strerror or type(error).__name__
+        reason = said if answer is None else f"the server answers {answer.status_code}"
+        raise OSError(
+            f"{address} could not be downloaded ({reason}) and nothing was kept; "
+            "check the connection and try again."
+        ) from error
+
+
+def _prepared(name: str, recipe: Recipe, folder: Path) -> Arrays:
+    """The arrays, if they are those that the data file must hold."""
+    try:
+        arrays = recipe.prepare(folder)
+        same = arrays_digest(arrays) == DATA_FILES[name].digest
+    except Exception:  # a page of an error, a truncated file, another format
+        same = False
+    if not same:
+        raise ValueError(
+            f"what was downloaded for {name} has a wrong checksum and was not kept; try again, "
+            "and if that does not help, the public files have changed: please report it."
+        )
+    return arrays
+
+
+# HIGGS (Baldi et al. 2014), 11 million rows at UCI: the parts of it that three public repositories
+# hold. Where rows overlap, the first stays.
+
+RAW = "https://raw.githubusercontent.com"
+CATBOOST = f"{RAW}/catboost/catboost/b638d17041d8410c9277209bc15ab38c4e59340d"
+DDPM = f"{RAW}/ruheyun/tab-ddpm-dp/73a7f5ecae76b4031cd87b450e84256f6ecb50bb"
+VIYA = f"{RAW}/sassoftware/sas-viya-workbench-examples/f180274bbf5d5cfc3598cfa2696780a4c228ab4d"
+PHI_COLUMNS = (7, 11, 15, 19)
+
+
+def prepare_higgs(folder: Path) -> Arrays:
+    """Background and signal events from the pieces: joined, without duplicates, shuffled."""
+    first = np.loadtxt(folder / "train_5K", delimiter="\t")  # the label comes first, no header
+    sampled = np.loadtxt(folder / "higgs.csv", delimiter=",", skiprows=1)  # and here last
+    parts = [
+        (first[:, 1:], first[:, 0]),
+        (np.load(folder / "X_num_val.npy"), np.load(folder / "y_val.npy")),
+        (np.load(folder / "X_num_test.npy"), np.load(folder / "y_test.npy")),
+        (sampled[:, :-1], sampled[:, -1]),
+    ]
+    rows = np.concatenate([x.astype(np.float32) for x, _ in parts])
+    is_signal = np.concatenate([np.ravel(y) for _, y in parts]) == 1
+    source = np.repeat(np.arange(len(parts), dtype=np.uint8), [len(x) for x, _ in parts])
+    rounded = np.round(rows.astype(np.float64), 4) + 0.0  # the parts keep different digits
+    kept = np.sort(np.unique(rounded, axis=0, return_index=True)[1])
+    order = kept[np.random.default_rng(0).permutation(len(kept))]
+    background, signal = order[~is_signal[order]], order[is_signal[order]]
+    with open(folder / "higgs.csv", encoding="utf-8") as lines:
+        names = lines.readline().strip().split(",")[:-1]
+    return {
+        "background": rows[background],
+        "signal": rows[signal],
+        "background_source": source[background],
+        "signal_source": source[signal],
+        "columns": np.array(names),
+        "phi_columns": np.array(PHI_COLUMNS, dtype=np.int64),
+    }
+
+
+RECIPES: dict[str, Recipe] = {
+    "higgs": Recipe(
+        {
+            "train_5K": f"{CATBOOST}/catboost/pytest/data/higgs/train_5K",
+            "X_num_val.npy": f"{DDPM}/data/higgs-small/X_num_val.npy",
+            "y_val.npy": f"{DDPM}/data/higgs-small/y_val.npy",
+            "X_num_test.npy": f"{DDPM}/data/higgs-small/X_num_test.npy",
+            "y_test.npy": f"{DDPM}/data/higgs-small/y_test.npy",
+            "higgs.csv": f"{VIYA}/data/higgs.csv",
+        },
+        prepare_higgs,
+    ),
+}

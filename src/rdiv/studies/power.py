@@ -1,0 +1,200 @@
+"""power_study: rejection rates of tests, with the type-I error beside the power."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rdiv.samples.pooling import resolve_seed
+from rdiv.studies.execution import run_keys
+from rdiv.studies.journal import Journal, row_key
+from rdiv.studies.study import Study, as_study
+from rdiv.studies.tables import as_csv, as_markdown, rate_table
+from rdiv.studies.trial import Row
+
+__all__ = ["PowerStudy", "power_study", "run_study"]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PowerStudy:
+    """What a study found: one row for every trial, and tables of them.
+
+    Parameters
+    ----------
+    study : Study
+    rows : list of dict
+        One for each trial, sorted; the p-value of every test is kept.
+    notices : list of str
+        What happened to an earlier run of the same study, if anything.
+
+    Examples
+    --------
+    >>> import rdiv
+    >>> def spread(n, rng, null):
+    ...     return rng.normal(size=n), rng.normal(size=n) * (1.0 if null else 3.0)
+    >>> found = rdiv.power_study(spread, ["r-div:gmm", "energy"], sizes=[40], trials=20)
+    >>> print(found.table()["discrepancy"], found.table()["rate"])
+    ['r-div', 'energy'] [1.0, 0.95]
+    """
+
+    study: Study
+    rows: list[Row]
+    notices: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    __repr__ = __str__
+
+    def table(self) -> dict[str, list[Any]]:
+        """Rejection rates of every cell and level, as columns.
+
+        ``low`` and ``high`` are the 95 % Wilson interval; ``se`` is the standard error of the rate
+        (across repeats, if there are several); ``seconds`` is the mean time of one test.
+        """
+        return rate_table(self.rows, self.study)
+
+    def to_markdown(self) -> str:
+        """The table in Markdown, power and type-I error side by side."""
+        return as_markdown(self.table())
+
+    def to_csv(self) -> str:
+        """The table as CSV text."""
+        return as_csv(self.table())
+
+    def plot(self, path: str | Path | None = None) -> str:
+        """Power against the number of rows as SVG text, one panel a source; nulls are dashed."""
+        from rdiv.studies.pictures import power_figure
+
+        svg = power_figure(self.table())
+        if path is not None:
+            Path(path).write_text(svg, encoding="utf-8")
+        return svg
+
+
+def power_study(
+    source: Any,
+    discrepancies: Any,
+    *,
+    sizes: int | Sequence[int],
+    trials: int = 100,
+    repeats: int = 1,
+    n_resamples: int = 99,
+    alpha: float | Sequence[float] = 0.05,
+    train: str = "half",
+    null: bool = False,
+    rng: int | np.random.Generator | None = 0,
+    n_jobs: int | None = None,
+    out: str | Path | None = None,
+    scheduler: str | None = None,
+    extend: bool = False,
+    progress: Progress | None = None,
+) -> PowerStudy:
+    """Measure how often tests reject on a source, and how often under its null (Algorithm 2).
+
+    Parameters
+    ----------
+    source : str, Source, function, pair of samples, or list of these
+    discrepancies : list of str or Discrepancy
+        Names as ``NAME`` or ``NAME:MODEL``; a name without a model takes the source's own.
+    sizes : int or sequence of int
+        Rows of p; q has as many, or the source's ``ratio`` times as many.
+    trials, repeats : int
+    n_resamples : int
+    alpha : float or sequence of float
+        Levels; all are read off the same p-values.
+    train : {"half", "fresh"}
+        Where tests that learn get their training rows.
+    null : bool
+        Add a cell under the null beside every cell.
+    rng : int, Generator or None
+        Seed of the study.
+    n_jobs : int, optional
+        Worker processes.
+    out : path, optional
+        Folder for the rows, written as they finish. The same call continues what is there.
+    scheduler : str, optional
+        Address of a Dask scheduler, or ``local:N``.
+    extend : bool
+        Add to the rows of a smaller study in the same folder.
+    progress : callable, optional
+        Called with the number of trials done and asked for.
+
+    Returns
+    -------
+    PowerStudy
+
+    Examples
+    --------
+    >>> import rdiv
+    >>> found = rdiv.power_study("blob", ["energy"], sizes=[90], trials=10, null=True)
+    >>> print(found.table()["null"], found.table()["trials"])
+    [False, True] [10, 10]
+    """
+    study = as_study(
+        source, discrepancies, sizes=sizes, trials=trials, repeats=repeats,
+        n_resamples=n_resamples, alpha=alpha, train=train, null=null, seed=resolve_seed(rng),
+    )  # fmt: skip
+    return run_study(
+        study, n_jobs=n_jobs, out=out, scheduler=scheduler, extend=extend, progress=progress
+    )
+
+
+def run_study(
+    study: Study,
+    *,
+    n_jobs: int | None = None,
+    out: str | Path | None = None,
+    scheduler: str | None = None,
+    extend: bool = False,
+    progress: Progress | None = None,
+) -> PowerStudy:
+    """Run the trials of a study that have no row yet."""
+    wanted = {row_key(study.identity(key)): key for key in study.all_keys()}
+    if out is None:
+        rows: list[Row] = []
+        _collect(study, list(wanted.values()), rows, rows.append, n_jobs, scheduler, progress)
+        return PowerStudy(study, _ordered(rows, wanted))
+    with Journal(out, study, extend=extend) as journal:
+        there = {row_key(row) for row in journal.rows}
+        missing = [key for name, key in wanted.items() if name not in there]
+        _collect(study, missing, journal.rows, journal.append, n_jobs, scheduler, progress)
+        found = PowerStudy(study, _ordered(journal.rows, wanted), tuple(journal.notices))
+        journal.put("table.md", found.to_markdown())
+        journal.put("table.csv", found.to_csv())
+    return found
+
+
+def _collect(
+    study: Study,
+    missing: list[Any],
+    rows: list[Row],
+    keep: Callable[[Row], None],
+    n_jobs: int | None,
+    scheduler: str | None,
+    progress: Progress | None,
+) -> None:
+    done, total = len(rows), len(rows) + len(missing)
+    if progress is not None:
+        progress(done, total)
+    if not missing:
+        return
+    with closing(run_keys(study, missing, n_jobs=n_jobs, scheduler=scheduler)) as finished:  # type: ignore[type-var]
+        for row in finished:
+            keep(row)
+            done += 1
+            if progress is not None:
+                progress(done, total)
+
+
+def _ordered(rows: list[Row], wanted: dict[Any, Any]) -> list[Row]:
+    """The rows of this study in the order of its keys, whatever order they finished in."""
+    place = {name: i for i, name in enumerate(wanted)}
+    return sorted((row for row in rows if row_key(row) in place), key=lambda r: place[row_key(r)])

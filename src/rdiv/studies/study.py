@@ -1,0 +1,251 @@
+"""A study is data: which tests, on which sources, at which sizes, how often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from numbers import Integral, Real
+from typing import Any, Literal
+from uuid import uuid4
+
+from rdiv.discrepancies import BY_NAME as DISCREPANCIES
+from rdiv.discrepancies.choosing import choose
+from rdiv.models import BY_NAME as MODELS
+from rdiv.samples.pool import Pool
+from rdiv.sources import BY_NAME as SOURCES
+from rdiv.sources import Source, as_source
+from rdiv.spelling import chosen, chosen_from, spelled
+from rdiv.two_sample import check_level
+
+__all__ = ["Contender", "Key", "Study", "as_contender", "as_study"]
+
+Train = Literal["half", "fresh"]
+
+
+@dataclass(frozen=True)
+class Key:
+    """Which trial: everything that decides its data."""
+
+    source: int
+    contender: int
+    n: int
+    null: bool
+    repeat: int
+    trial: int
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A test that takes part: a discrepancy object, or a name with the name of a model.
+
+    Parameters
+    ----------
+    discrepancy : str or Discrepancy
+    model : str, optional
+        For a name: its model; None leaves it to the source, or to the default.
+    """
+
+    discrepancy: Any
+    model: str | None = None
+
+    def build(self, source: Source, pool: Pool) -> Any:
+        """The discrepancy that runs on a pool of this source."""
+        if not isinstance(self.discrepancy, str):
+            return self.discrepancy
+        model = self.model or self._model_of(source)
+        supervised = pool.y is not None
+        return choose(self.discrepancy, model=model, supervised=supervised).build(pool)
+
+    def texts(self, source: Source) -> tuple[str, str | None]:
+        """What tables call it: the discrepancy and its model."""
+        if isinstance(self.discrepancy, str):
+            return self.discrepancy, self.model or self._model_of(source)
+        model = getattr(self.discrepancy, "model", None)
+        name = spelled(self.discrepancy, DISCREPANCIES, without=("model",))
+        return name, None if model is None else spelled(model, MODELS)
+
+    def label(self, source: Source) -> str:
+        """Discrepancy and model in one word, as the command line has them."""
+        name, model = self.texts(source)
+        return name if model is None else f"{name}:{model}"
+
+    def kind(self, source: Source) -> str | None:
+        """The only task its model can do, if that is settled before the pool is seen."""
+        if isinstance(self.discrepancy, str):
+            model = self.model or self._model_of(source)
+            return None if model is None else getattr(chosen(model, MODELS, "model"), "task", None)
+        return getattr(getattr(self.discrepancy, "model", None), "task", None)
+
+    def _model_of(self, source: Source) -> str | None:
+        takes = "model" in DISCREPANCIES[self.discrepancy].__dataclass_fields__  # type: ignore[attr-defined]
+        return getattr(source, "model", None) if takes else None
+
+
+def as_contender(given: Any) -> Contender:
+    """Read ``NAME``, ``NAME:MODEL`` or take a discrepancy object.
+
+    Examples
+    --------
+    >>> print(as_contender("r-div:gmm"))
+    Contender(discrepancy='r-div', model='gmm')
+    """
+    if isinstance(given, Contender):
+        return given
+    if not isinstance(given, str):
+        if isinstance(given, type):
+            raise TypeError(f"a test must be an object, got the class {given.__name__}; add ().")
+        if not hasattr(given, "prepare") and not hasattr(given, "learn"):
+            raise TypeError(
+                f"a test must be a name or have prepare(pool, rng), got {type(given).__name__}."
+            )
+        return Contender(given)
+    name, _, model = given.partition(":")
+    chosen_from(DISCREPANCIES, name, "discrepancy")
+    if model:
+        chosen_from(MODELS, model, "model")
+        choose(name, model=model, supervised=False)  # refuses a model where none belongs
+    return Contender(name, model or None)
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Sources, tests, sizes and counts; a trial is a pure function of the study and a key.
+
+    Parameters
+    ----------
+    sources : tuple of Source
+    contenders : tuple of Contender
+    sizes : tuple of int
+        Rows of p.
+    trials, repeats : int
+        Draws per cell, and how often the whole cell is repeated (for a standard error across
+        repeats).
+    n_resamples : int
+    alphas : tuple of float
+        Rows keep the p-value, so every level is read off the same trials.
+    train : {"half", "fresh"}
+        How tests that learn get their training rows: half of each draw, or one separate draw of
+        the same size for each repeat, as Liu et al. (2020) do.
+    null : bool
+        Add a true-null cell beside every cell.
+    seed : int
+    token : str
+        Tells this study from one that looks the same, in what a process remembers of it.
+    """
+
+    sources: tuple[Source, ...]
+    contenders: tuple[Contender, ...]
+    sizes: tuple[int, ...]
+    trials: int = 100
+    repeats: int = 1
+    n_resamples: int = 99
+    alphas: tuple[float, ...] = (0.05,)
+    train: Train = "half"
+    null: bool = False
+    seed: int = 0
+    token: str = field(default_factory=lambda: uuid4().hex, repr=False)
+
+    def all_keys(self) -> Iterator[Key]:
+        """Every trial, in an order that fills all cells evenly as time goes on."""
+        nulls = (False, True) if self.null else (False,)
+        for repeat, trial in product(range(self.repeats), range(self.trials)):
+            for source, n, null, contender in product(
+                range(len(self.sources)), self.sizes, nulls, range(len(self.contenders))
+            ):
+                yield Key(source, contender, n, null, repeat, trial)
+
+    def identity(self, key: Key) -> dict[str, Any]:
+        """The fields of a row that tell its trial from all others."""
+        source = self.sources[key.source]
+        return {
+            "source": spelled(source, SOURCES),
+            "test": self.contenders[key.contender].label(source),
+            "n": key.n,
+            "null": key.null,
+            "repeat": key.repeat,
+            "trial": key.trial,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The study as a document; what decides whether old rows belong to it."""
+        labels = [c.label(source) for source in self.sources for c in self.contenders]
+        return {
+            "sources": [spelled(source, SOURCES) for source in self.sources],
+            "data": {
+                spelled(source, SOURCES): source.fingerprint()
+                for source in self.sources
+                if hasattr(source, "fingerprint")
+            },
+            "tests": list(dict.fromkeys(labels)),
+            "sizes": list(self.sizes),
+            "trials": self.trials,
+            "repeats": self.repeats,
+            "n_resamples": self.n_resamples,
+            "alphas": list(self.alphas),
+            "train": self.train,
+            "null": self.null,
+            "seed": self.seed,
+        }
+
+
+def as_study(
+    sources: Any,
+    discrepancies: Any,
+    *,
+    sizes: int | Sequence[int],
+    trials: int,
+    repeats: int,
+    n_resamples: int,
+    alpha: float | Sequence[float],
+    train: str,
+    null: bool,
+    seed: int,
+) -> Study:
+    """Check what was asked for and make a study of it."""
+    listed = sources if isinstance(sources, list) else [sources]
+    tests = discrepancies if isinstance(discrepancies, list | tuple) else [discrepancies]
+    alphas, rows = _several(alpha, Real), _several(sizes, Integral)
+    for level in alphas:
+        check_level(level, n_resamples)
+    parts = {"source": listed, "sizes": rows, "discrepancies": tests, "alpha": alphas}
+    for name, value in parts.items():
+        if len(value) == 0:
+            raise ValueError(f"{name} must not be empty; give at least one.")
+    for name, count in (("trials", trials), ("repeats", repeats), *(("sizes", n) for n in rows)):
+        if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+            raise ValueError(f"{name} must be whole numbers of at least 1, got {count!r}.")
+    if train not in ("half", "fresh"):
+        raise ValueError(f"train must be 'half' or 'fresh', got {train!r}.")
+    study = Study(
+        sources=tuple(as_source(source) for source in listed),
+        contenders=tuple(as_contender(test) for test in tests),
+        sizes=tuple(int(n) for n in rows),
+        trials=int(trials),
+        repeats=int(repeats),
+        n_resamples=int(n_resamples),
+        alphas=tuple(float(level) for level in alphas),
+        train="half" if train == "half" else "fresh",
+        null=null,
+        seed=seed,
+    )
+    _refuse_twins(study)
+    return study
+
+
+def _several(given: Any, kind: type) -> tuple[Any, ...]:
+    """One number or several, each once."""
+    return (given,) if isinstance(given, kind) else tuple(dict.fromkeys(given))
+
+
+def _refuse_twins(study: Study) -> None:
+    seen = set()
+    for source in study.sources:
+        for contender in study.contenders:
+            cell = (spelled(source, SOURCES), contender.label(source))
+            if cell in seen:
+                raise ValueError(
+                    f"the cells of a study must differ, got {cell[1]} on {cell[0]} twice; "
+                    "give tests and sources settings or names that tell them apart."
+                )
+            seen.add(cell)

@@ -1,0 +1,247 @@
+"""A trial is a pure function of study and key; all tests see the same draws."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.studies.test_study import study
+from tests.studies.toys import (
+    SEEN,
+    Learning,
+    Plain,
+    Recording,
+    digest,
+    shifted,
+    timeless,
+)
+
+import rdiv
+from rdiv.sources import Hdgm
+from rdiv.studies.trial import run_trial
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> None:
+    SEEN.clear()
+
+
+def rows(source: Any, tests: Any, **settings: Any) -> list[dict[str, Any]]:
+    given = {"sizes": [12], "trials": 4, "n_resamples": 19, **settings}
+    return timeless(rdiv.power_study(source, tests, **given).rows)
+
+
+def test_a_trial_is_a_function_of_study_and_key() -> None:
+    asked = study(["blob", shifted], ["energy", "r-div:gmm", Learning()], sizes=(12,), null=True)
+    keys = [*asked.all_keys()]
+    first = [run_trial(asked, key) for key in keys]
+    again = [run_trial(study(["blob", shifted], ["energy", "r-div:gmm", Learning()],
+                             sizes=(12,), null=True), key) for key in reversed(keys)]  # fmt: skip
+    assert timeless(first) == timeless(again)
+    assert all(0 < row["pvalue"] <= 1 for row in first)
+
+
+def test_the_row_says_all_that_a_table_needs() -> None:
+    (row,) = rdiv.power_study(Hdgm(d=3, ratio=2), "r-div", sizes=10, trials=1).rows
+    assert {k: v for k, v in row.items() if k not in ("pvalue", "statistic", "seconds")} == {
+        "source": "hdgm(d=3, ratio=2)", "test": "r-div:kde", "n": 10, "null": False, "repeat": 0,
+        "trial": 0, "discrepancy": "r-div", "model": "kde", "n_p": 10, "n_q": 20,
+        "protocol": "whole",
+    }  # fmt: skip
+    assert row["seconds"] > 0
+    assert isinstance(row["statistic"], float)
+
+
+def test_the_row_is_what_the_test_alone_gives() -> None:
+    """Drawing by hand and calling two_sample_test gives the same p-value as the study."""
+    asked = study(shifted, "energy", sizes=(15,), trials=1)
+    row = run_trial(asked, next(asked.all_keys()))
+    drawn = []
+
+    def repeated(n: int, rng: np.random.Generator, null: bool) -> Any:
+        drawn.append((shifted(n, rng, null), deepcopy(rng)))
+        return drawn[-1][0]
+
+    repeated.__name__ = "shifted"
+    again = study(repeated, "energy", sizes=(15,), trials=1)
+    assert timeless([run_trial(again, next(again.all_keys()))]) == timeless([row])
+    assert len(drawn) == 1
+    (p, q), rng = drawn[0]
+    alone = rdiv.two_sample_test(p, q, "energy", n_resamples=19, rng=rng)
+    assert (alone.statistic, alone.pvalue) == (row["statistic"], row["pvalue"])
+
+
+def test_all_tests_see_the_same_draws() -> None:
+    rows(["blob", shifted], [Recording("one"), Recording("two")], sizes=[10, 15], null=True)
+    one, two = ([digest(p) for name, p, _ in SEEN if name == who] for who in ("one", "two"))
+    assert one == two
+    assert len({*one}) == 2 * 2 * 2 * 4  # and every trial of every cell its own
+    orders = [[p.x.tobytes() for name, p, _ in SEEN if name == who] for who in ("one", "two")]
+    assert orders[0] == orders[1]  # the seed of the test is shared too
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tests": ["energy", Plain("a"), Plain("b")]},
+        {"tests": [Plain("b"), Plain("a"), "energy"]},
+        {"sizes": [8, 12, 20]},
+        {"trials": 7},
+        {"repeats": 2},
+        {"null": True},
+        {"source": ["hdgm", shifted]},
+        {"alpha": (0.2, 0.05)},
+    ],
+    ids=lambda more: next(iter(more)),
+)
+def test_growing_a_study_changes_no_row(more: dict[str, Any]) -> None:
+    small: dict[str, Any] = {"source": shifted, "tests": ["energy", Plain("a")]}
+    before = rows(**small)
+    after = rows(**{**small, **more})
+    assert [row for row in after if row in before] == before
+    assert len(after) > len(before) or "alpha" in more
+
+
+def test_seeds_sources_sizes_nulls_repeats_and_trials_have_their_own_draws() -> None:
+    rows([shifted, Hdgm(d=2)], Recording(), sizes=[10, 11], repeats=2, null=True)
+    first = {digest(pool) for _, pool, _ in SEEN}
+    assert len(first) == len(SEEN) == 2 * 2 * 2 * 2 * 4
+    SEEN.clear()
+    rows([shifted, Hdgm(d=2)], Recording(), sizes=[10, 11], repeats=2, null=True, rng=1)
+    assert not first & {digest(pool) for _, pool, _ in SEEN}
+
+
+def test_draws_run_on_one_thread() -> None:
+    """A matrix product on several threads may differ in its last bits, and so the pool's order."""
+    from threadpoolctl import threadpool_info
+
+    threads = []
+
+    def watched(n: int, rng: np.random.Generator, null: bool) -> Any:
+        threads.extend(pool["num_threads"] for pool in threadpool_info())
+        return shifted(n, rng, null)
+
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(2):
+        rows(watched, Learning(), train="fresh", trials=1)
+    assert threads
+    assert {*threads} == {1}
+
+
+def test_tests_with_one_fit_use_the_whole_draw() -> None:
+    for train in ("half", "fresh"):
+        assert {r["protocol"] for r in rows("blob", ["energy", "r-div"], train=train)} == {"whole"}
+
+
+def test_half() -> None:
+    found = rows(shifted, Learning(), sizes=[20], trials=3)
+    assert {row["protocol"] for row in found} == {"half"}
+    assert {(row["n_p"], row["n_q"]) for row in found} == {(20, 20)}
+    learnt, tested = by_role()
+    assert len(learnt) == len(tested) == 3  # one training a trial
+    for (train, is_p), test in zip(learnt, tested, strict=True):
+        assert (is_p.sum(), (~is_p).sum(), len(test)) == (10, 10, 20)
+        assert not rows_of(train) & rows_of(test)
+
+
+def test_fresh() -> None:
+    found = rows(shifted, [Learning(), "energy"], sizes=[20, 30], trials=3, repeats=2, null=True,
+                 train="fresh")  # fmt: skip
+    assert {row["protocol"] for row in found if row["test"] == "Learning"} == {"fresh"}
+    learnt, tested = by_role()
+    cells = 2 * 2  # sizes and nulls
+    assert len(learnt) == cells * 2  # once a repeat
+    assert len(tested) == cells * 2 * 3
+    assert sorted(len(pool) for pool in tested) == [40] * 12 + [60] * 12  # all n are tested
+    assert all(is_p.sum() == len(pool) / 2 for pool, is_p in learnt)
+    trained_on = {row for pool, _ in learnt for row in rows_of(pool)}
+    assert len(trained_on) == 4 * 40 + 4 * 60  # every training has its own rows,
+    assert not trained_on & {row for pool in tested for row in rows_of(pool)}  # not the tested ones
+
+
+def test_fresh_trials_of_a_repeat_share_their_training() -> None:
+    used: list[Any] = []
+
+    @dataclass(frozen=True)
+    class Watched(Learning):
+        def learn(self, pool: Any, is_p: Any, rng: Any) -> Any:
+            learnt = super().learn(pool, is_p, rng)
+
+            class Tested:
+                def prepare(self, pool: Any, rng: Any) -> Any:
+                    used.append(learnt.direction)
+                    return learnt.prepare(pool, rng)
+
+            return Tested()
+
+    rows(shifted, Watched(), trials=5, repeats=2, train="fresh")
+    assert len(used) == 10
+    assert [len({*used[:5]}), len({*used[5:]}), len({*used})] == [1, 1, 2]
+
+
+def test_fresh_training_under_the_null_is_null_too() -> None:
+    rows(shifted, Learning(), sizes=[400], trials=1, null=True, train="fresh")
+    gaps = [pool.x[~is_p].mean() - pool.x[is_p].mean() for pool, is_p in by_role()[0]]
+    assert abs(gaps[0] - 1) < 5 * 0.05
+    assert abs(gaps[1]) < 5 * 0.05
+
+
+def test_many_cells_are_each_trained_once() -> None:
+    learners = [Learning(f"number {i}") for i in range(70)]
+    rows(shifted, learners, trials=2, train="fresh")
+    assert len(by_role()[0]) == 70
+
+
+def test_studies_that_look_alike_do_not_share_a_training() -> None:
+    def samples(centre: float) -> Any:
+        rng = np.random.default_rng(0)
+        return rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + centre
+
+    for centre in (50.0, 900.0):
+        rows(samples(centre), Learning(), trials=1, train="fresh")
+    gaps = [pool.x[~is_p].mean() - pool.x[is_p].mean() for pool, is_p in by_role()[0]]
+    assert np.round(gaps, -1).tolist() == [50.0, 900.0]
+
+
+def test_the_model_of_a_learner_is_named_whatever_the_protocol() -> None:
+    @dataclass(frozen=True)
+    class WithModel(Learning):
+        model: Any = None
+
+    for train in ("half", "fresh"):
+        (row,) = rows(shifted, WithModel(model=rdiv.models.KernelDensity()), trials=1, train=train)
+        assert row["model"] == "kde"
+        assert row["test"].endswith(":kde")
+
+
+def test_a_statistic_that_is_not_finite_or_not_a_python_float() -> None:
+    from rdiv.discrepancies.protocol import Prepared
+
+    @dataclass(frozen=True)
+    class Odd:
+        value: Any
+
+        def prepare(self, pool: Any, rng: Any) -> Any:
+            return Prepared(Plain().prepare(pool, rng), value=lambda is_p: self.value)
+
+    found = rows(shifted, [Odd(float("inf")), Odd(np.float32(0.5))], trials=1)
+    assert [row["statistic"] for row in found] in ([None, 0.5], [0.5, None])
+    assert {type(row["statistic"]) for row in found} == {float, type(None)}
+
+
+def test_an_error_in_a_trial_is_not_swallowed() -> None:
+    with pytest.raises(ValueError, match="pair has 5 \\+ 5 rows, got a draw of 9 \\+ 9"):
+        rows((np.arange(5.0), np.arange(5.0)), "energy", sizes=[9])
+
+
+def by_role() -> tuple[list[tuple[Any, np.ndarray]], list[Any]]:
+    learnt = [(pool, is_p) for name, pool, is_p in SEEN if name.startswith("learn")]
+    return learnt, [pool for name, pool, _ in SEEN if name == "test"]
+
+
+def rows_of(pool: Any) -> set[bytes]:
+    return {*map(bytes, pool.matrix())}
