@@ -69,3 +69,9 @@ def test_no_machine_paths_in_tracked_files() -> None:
         at = path.relative_to(ROOT)
         found += [f"{at}:{i}" for i, line in enumerate(lines, 1) if MACHINE_PATH.search(line)]
     assert not found, f"absolute paths of a machine at {found}"
+
+
+def test_the_picture_of_the_readme_is_fresh() -> None:
+    check = [sys.executable, str(ROOT / "tools" / "readme_picture.py"), "--check"]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,10 +1,13 @@
 """Draw the picture of the README: the three cases of `rdiv demo`.
 
-python tools/readme_picture.py
+python tools/readme_picture.py [--check]
 """
 
 from __future__ import annotations
 
+import re
+import sys
+from io import StringIO
 from pathlib import Path
 
 import matplotlib
@@ -18,6 +21,20 @@ TARGET = Path(__file__).resolve().parents[1] / "docs" / "assets" / "demo.svg"
 
 
 def main() -> None:
+    """Write the picture, or with --check fail when the one that is there is stale."""
+    svg = picture()
+    if "--check" not in sys.argv:
+        TARGET.write_text(svg)
+    elif words(svg) != words(TARGET.read_text()):
+        sys.exit(f"{TARGET.name} is stale; run python tools/readme_picture.py")
+
+
+def words(svg: str) -> list[str]:
+    """The texts in a picture: what it says, however it is drawn."""
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+def picture() -> str:
     """Compare the cases with seed 0 and draw the gaps with their intervals."""
     cases = digit_cases(0)
     found = [compare(case.reference, case.current, model=MODEL, rng=0) for case in cases]
@@ -42,7 +59,9 @@ def main() -> None:
             ylim=(2.5, -0.5), xlabel="mean loss on current minus reference, 95 % interval (nats)"
         )
         axes.spines[["top", "right"]].set_visible(False)
-        figure.savefig(TARGET, metadata={"Date": None})
+        text = StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
 
 
 if __name__ == "__main__":
