@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -384,8 +385,9 @@ def _readings() -> list[Callable[[pl.Series], pl.Series]]:
 
 
 def _header(data: bytes, separator: str, file: Path) -> list[str]:
-    rows = (row for _, row in _rows(data, separator, file) if row)
-    names = next(rows)
+    with _rows(data, separator, file) as numbered:
+        rows = (row for _, row in numbered if row)
+        names = next(rows)
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ValueError(
@@ -398,7 +400,7 @@ def _header(data: bytes, separator: str, file: Path) -> list[str]:
             f"{file} has numbers in its first line, expected column names; add a line of names."
         )
     other = next((mark for mark in ";\t|," if mark in names[0]), None) if len(names) == 1 else None
-    if other and names[0].count(other) == next(rows, [""])[0].count(other):
+    if other and names[0].count(other) == _second_row(data, separator, file)[0].count(other):
         raise ValueError(
             f"{file} has columns separated by {other!r}, expected {separator!r}; "
             "save it with that separator (a .tsv file has tabs)."
@@ -406,18 +408,25 @@ def _header(data: bytes, separator: str, file: Path) -> list[str]:
     return names
 
 
+def _second_row(data: bytes, separator: str, file: Path) -> list[str]:
+    with _rows(data, separator, file) as numbered:
+        rows = (row for _, row in numbered if row)
+        next(rows)
+        return next(rows, [""])
+
+
 def _filled_rows(data: bytes, separator: str, file: Path) -> list[bool]:
     """For every line of data whether it is not blank; a row of the wrong width is an error."""
-    rows = _rows(data, separator, file)
-    width = next(len(row) for _, row in rows if row)
     filled = []
-    for line, row in rows:
-        if row and len(row) != width:
-            raise ValueError(
-                f"line {line} of {file} has {len(row)} fields, but the header has {width}; "
-                "repair that line."
-            )
-        filled.append(bool(row))
+    with _rows(data, separator, file) as rows:
+        width = next(len(row) for _, row in rows if row)
+        for line, row in rows:
+            if row and len(row) != width:
+                raise ValueError(
+                    f"line {line} of {file} has {len(row)} fields, but the header has {width}; "
+                    "repair that line."
+                )
+            filled.append(bool(row))
     return filled
 
 
@@ -431,11 +440,21 @@ def _refuse_quotes(data: bytes, file: Path) -> None:
             )
 
 
-def _rows(data: bytes, separator: str, file: Path) -> Iterator[tuple[int, list[str]]]:
-    """Every row, and the line it starts in."""
+@contextmanager
+def _rows(data: bytes, separator: str, file: Path) -> Iterator[Iterator[tuple[int, list[str]]]]:
+    """Every row, and the line it starts in; long fields are no fault while the block runs."""
     text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
     reader = csv.reader(text, delimiter=separator, strict=True)
-    limit, line = csv.field_size_limit(len(data) + 1), 1
+    limit = csv.field_size_limit()
+    csv.field_size_limit(max(limit, len(data) + 1))
+    try:
+        yield _numbered(reader, data, file)
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _numbered(reader: Any, data: bytes, file: Path) -> Iterator[tuple[int, list[str]]]:
+    line = 1
     try:
         for row in reader:
             yield line, row
@@ -447,5 +466,3 @@ def _rows(data: bytes, separator: str, file: Path) -> Iterator[tuple[int, list[s
             f"line {line} of {file} has a quote that is not closed or not where a field ends "
             f"({error}); repair that line."
         ) from None
-    finally:
-        csv.field_size_limit(limit)
