@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.studies.test_study import study
-from tests.studies.toys import Killing, Learning, Slow, shifted, timeless
+from tests.studies.toys import Killing, Learning, Slow, Travelling, shifted, timeless
 
 import rdiv
 from rdiv.sources import Hdgm, Pair
@@ -79,6 +79,20 @@ def test_functions_that_no_worker_could_import(cluster: Any) -> None:
     rows = timeless(rdiv.power_study(local, "energy", sizes=10, trials=3).rows)
     for where in ({"n_jobs": 2}, {"scheduler": cluster.scheduler_address}):
         assert timeless(rdiv.power_study(local, "energy", sizes=10, trials=3, **where).rows) == rows
+
+
+@pytest.mark.parametrize("where", [{"n_jobs": 2}, {"scheduler": "cluster"}], ids=str)
+def test_a_worker_unpacks_the_study_once(
+    where: dict[str, Any], cluster: Any, tmp_path: Path
+) -> None:
+    if "scheduler" in where:
+        where = {"scheduler": cluster.scheduler_address}
+    file = tmp_path / "unpacked"
+    source = Travelling(str(file))
+    rdiv.power_study(source, Slow(0.05), sizes=10, trials=20, n_resamples=19, **where)
+    processes = file.read_text().split()
+    assert 1 <= len(processes) == len({*processes}) <= 2
+    assert str(os.getpid()) not in processes
 
 
 def test_large_data_are_sent_once(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +163,7 @@ def test_a_killed_worker_costs_a_retry(cluster: Any, tmp_path: Path) -> None:
     assert len(runs) == 30
     again = sum(runs.values()) - 30
     assert again >= 1, "no trial was running on the worker that was killed"
-    assert again <= 4  # the chunk that it was at, no more
+    assert again <= 6  # what it was at and had not handed over, no more
     assert (tmp_path / "out" / "rows.jsonl").read_bytes().count(b"\n") == 30
 
 

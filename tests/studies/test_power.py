@@ -108,12 +108,11 @@ def test_power_grows_with_the_rows_and_the_level_stays() -> None:
     assert max(level) <= binom.ppf(1 - 1e-5, 100, 0.05)
 
 
-def higgs_rejections(data_dir: Path, trials: int, **where: int) -> tuple[int, int]:
+def higgs_rejections(data_dir: Path, trials: int, **settings: int) -> tuple[int, int]:
     """Rejections of R-divergence on HIGGS (jet angles, kernel density, n = 1000) and its null."""
     found = rdiv.power_study(
-        Higgs(data_dir=data_dir), "r-div:kde", sizes=[1000], trials=trials, n_resamples=99,
-        null=True, **where,
-    )  # fmt: skip
+        Higgs(data_dir=data_dir), "r-div:kde", sizes=[1000], trials=trials, null=True, **settings
+    )
     print(found.to_markdown())
     table = found.table()
     assert (table["discrepancy"], table["model"]) == (["r-div"] * 2, ["kde"] * 2)
@@ -123,16 +122,18 @@ def higgs_rejections(data_dir: Path, trials: int, **where: int) -> tuple[int, in
 
 @pytest.mark.data
 def test_power_on_higgs(data_dir: Path) -> None:
-    """24 trials: a test of power 0.9 rejects fewer than 15 times once in 50000 studies."""
+    """24 trials: a test of power 0.9 finds fewer than 15 only once in 19000 such studies."""
     found, false = higgs_rejections(data_dir, 24)
-    assert found >= binom.ppf(2e-5, 24, 0.9)
+    assert found >= 15
     assert false <= binom.ppf(1 - 1e-4, 24, 0.05)
 
 
 @pytest.mark.slow
 @pytest.mark.data
+@pytest.mark.timeout(3600)
 def test_power_on_higgs_at_length(data_dir: Path) -> None:
-    found, false = higgs_rejections(data_dir, 200, n_jobs=2)
-    assert found / 200 >= 0.9
-    low, high = binom.ppf([0.005, 0.995], 200, 0.05)
+    """The power is so close to 0.9 that 200 trials, with a standard error of 0.02, cannot tell."""
+    found, false = higgs_rejections(data_dir, 1000, n_resamples=999, n_jobs=2)
+    assert found / 1000 >= 0.9
+    low, high = binom.ppf([0.005, 0.995], 1000, 0.05)
     assert low <= false <= high

@@ -22,6 +22,21 @@ def shifted(n: int, rng: np.random.Generator, null: bool) -> tuple[np.ndarray, n
     return rng.normal(size=(n, 2)), rng.normal(size=(n, 2)) + (0.0 if null else 1.0)
 
 
+@dataclass(frozen=True)
+class Travelling:
+    """A source that notes in a file which process unpacks it."""
+
+    file: str = field(repr=False)
+
+    def draw(self, n: int, rng: np.random.Generator, null: bool = False) -> Any:
+        return shifted(n, rng, null)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        with open(self.file, "ab", buffering=0) as file:
+            file.write(f"{os.getpid()}\n".encode())
+
+
 def sums(pool: Pool) -> Callable[[np.ndarray], np.ndarray]:
     """A statistic: the absolute sum of one side, about the mean of the pool."""
     x = pool.matrix()[:, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
@@ -10,6 +11,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rdiv.studies.study import Key, Study
 from rdiv.studies.trial import Row, run_trial
@@ -73,13 +77,17 @@ class _Pace:
 
 
 def _in_processes(study: Study, keys: Iterator[Key], n_jobs: int | None) -> Iterator[Row]:
-    from joblib import Parallel, delayed
+    from joblib import Parallel, delayed, wrap_non_picklable_objects
 
     pace = _Pace()
+    wrapped = wrap_non_picklable_objects(study, keep_wrapper=False)  # functions of a script, too
+    packed = np.frombuffer(pickle.dumps(wrapped), dtype=np.uint8)  # large: joblib shares one file
     parallel = Parallel(
         n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1
     )
-    finished = parallel(delayed(run_chunk)(study, chunk) for chunk in pace.chunks(keys))
+    finished = parallel(
+        delayed(_run_packed)(study.token, packed, chunk) for chunk in pace.chunks(keys)
+    )
     try:
         for rows in finished:
             yield from pace.learn(rows)
@@ -92,6 +100,17 @@ def _in_processes(study: Study, keys: Iterator[Key], n_jobs: int | None) -> Iter
         with warnings.catch_warnings():  # joblib warns of the tasks that stopping early drops
             warnings.simplefilter("ignore", UserWarning)
             finished.close()
+
+
+_unpacked: dict[str, Study] = {}
+
+
+def _run_packed(token: str, packed: NDArray[np.uint8], keys: list[Key]) -> list[Row]:
+    """Several trials in a worker process, which unpacks a study once and keeps it."""
+    if token not in _unpacked:
+        _unpacked.clear()
+        _unpacked[token] = pickle.loads(packed.data)
+    return run_chunk(_unpacked[token], keys)
 
 
 def _on_dask(study: Study, keys: Iterator[Key], scheduler: str) -> Iterator[Row]:

@@ -25,6 +25,8 @@ GROWS = frozenset({"sources", "data", "tests", "sizes", "trials", "repeats", "nu
 
 Row = dict[str, Any]
 
+_as_line = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
 
 def row_key(row: Row) -> tuple[Any, ...]:
     """What tells one trial's row from all others."""
@@ -55,12 +57,13 @@ class Journal:
         self._open_folder()
         self._lock = _locked(self.folder / LOCK)
         try:
-            new = self._is_new(study, extend)
+            document = study.to_dict()
+            new = self._is_new(document, extend)
             self.rows = self._read_rows()
             if new:
-                text = json.dumps(study.to_dict(), indent=2, ensure_ascii=False)
-                self.put(STUDY, text + "\n")
+                self.put(STUDY, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
             self._file = self._open_rows()
+            self._size = os.fstat(self._file.fileno()).st_size
         except BaseException:
             os.close(self._lock)
             raise
@@ -79,14 +82,15 @@ class Journal:
 
     def append(self, row: Row) -> None:
         """Write one row; what could not be written whole is taken back."""
-        line = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode()
-        size = os.fstat(self._file.fileno()).st_size
+        line = (_as_line(row) + "\n").encode()
         try:
             if self._file.write(line) != len(line):
                 raise OSError("the disk is full")
         except OSError as error:
-            os.truncate(self._file.fileno(), size)
+            with suppress(OSError):
+                os.truncate(self._file.fileno(), self._size)
             raise OSError(self._cannot_write(ROWS, error)) from error
+        self._size += len(line)
         self.rows.append(row)
 
     def put(self, name: str, text: str) -> None:
@@ -129,14 +133,14 @@ class Journal:
         if not os.access(self.folder, os.W_OK):
             raise OSError(f"cannot write to {self.folder}; choose another folder.")
 
-    def _is_new(self, study: Study, extend: bool) -> bool:
+    def _is_new(self, now: dict[str, Any], extend: bool) -> bool:
         """Whether the description is to be written; rows of another study are refused."""
         path = self.folder / STUDY
         if not path.exists():
             if (self.folder / ROWS).exists():
                 raise ValueError(f"{self.folder} has rows but no {STUDY}; choose another folder.")
             return True
-        before, now = _described(path), study.to_dict()
+        before = _described(path)
         changed = [name for name in now if before.get(name) != now[name]]
         more = all(name in GROWS and _grown(before.get(name), now[name]) for name in changed)
         if changed and not (extend and more):

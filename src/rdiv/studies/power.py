@@ -167,8 +167,9 @@ def run_study(
         missing = [key for name, key in wanted.items() if name not in there]
         _collect(study, missing, journal.rows, journal.append, n_jobs, scheduler, progress)
         found = PowerStudy(study, _ordered(journal.rows, wanted), tuple(journal.notices))
-        journal.put("table.md", found.to_markdown())
-        journal.put("table.csv", found.to_csv())
+        table = found.table()
+        journal.put("table.md", as_markdown(table))
+        journal.put("table.csv", as_csv(table))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -157,19 +158,28 @@ class Study:
 
     def identity(self, key: Key) -> dict[str, Any]:
         """The fields of a row that tell its trial from all others."""
-        source = self.sources[key.source]
+        source, test = self.texts[key.source, key.contender]
         return {
-            "source": spelled(source, SOURCES),
-            "test": self.contenders[key.contender].label(source),
+            "source": source,
+            "test": test,
             "n": key.n,
             "null": key.null,
             "repeat": key.repeat,
             "trial": key.trial,
         }
 
+    @cached_property
+    def texts(self) -> dict[tuple[int, int], tuple[str, str]]:
+        """What rows call each source and test, by their numbers."""
+        return {
+            (i, j): (spelled(source, SOURCES), contender.label(source))
+            for i, source in enumerate(self.sources)
+            for j, contender in enumerate(self.contenders)
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """The study as a document; what decides whether old rows belong to it."""
-        labels = [c.label(source) for source in self.sources for c in self.contenders]
+        labels = [label for _, label in self.texts.values()]
         return {
             "sources": [spelled(source, SOURCES) for source in self.sources],
             "data": {
