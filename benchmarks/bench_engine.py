@@ -30,9 +30,9 @@ def gap_of_means(p: np.ndarray, q: np.ndarray, axis: int) -> np.ndarray:
     return np.abs(p.mean(axis=axis) - q.mean(axis=axis))
 
 
-def scipy_seconds(losses: np.ndarray, n_resamples: int, repeats: int) -> float:
-    """Seconds of scipy's test; for long vectors a tenth of the resamples, times ten."""
-    half, batch = len(losses) // 2, max(1, 2**22 // len(losses))
+def scipy_seconds(losses: np.ndarray, n_resamples: int, batch: int, repeats: int) -> float:
+    """Seconds of scipy's test with resamples in batches of this size."""
+    half = len(losses) // 2
     return best_of(
         lambda: permutation_test(
             (losses[:half], losses[half:]), gap_of_means, n_resamples=n_resamples, vectorized=True,
@@ -72,10 +72,11 @@ def main() -> None:
     losses = np.random.default_rng(0).normal(size=rows)
     short = losses[:2000]
     with one_thread():
-        ratio = scipy_seconds(short, 999, 7) / our_seconds(short, 7)
+        ratio = scipy_seconds(short, 999, 999, 7) / our_seconds(short, 7)
         report("scipy / rdiv at 2000 losses", ratio, ">= 1", ratio >= 1)
-        theirs = 10.01 * scipy_seconds(losses, 99, 1)
-        print(f"scipy at {rows} losses: {theirs:.0f} s (99 of its 999 resamples were run)")
+        few, more = (scipy_seconds(losses, count, 2, 1) for count in (11, 61))
+        theirs = few + (999 - 11) * (more - few) / 50  # it has a fixed cost, then one a resample
+        print(f"scipy at {rows} losses: {theirs:.0f} s, from runs with 11 and 61 resamples")
         compiled_from = masked_sums._COMPILED_FROM
         masked_sums._COMPILED_FROM = sys.maxsize
         ours = our_seconds(losses, 2)

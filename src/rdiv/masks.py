@@ -104,7 +104,7 @@ def random_subsets(rng: np.random.Generator, b: int, n: int, k: int) -> Masks:
     words = _bernoulli_words(rng, b * -(-n // 64), k / n, n)
     octets = words.astype("<u8", copy=False).view(np.uint8).reshape(b, -1)
     masks = np.unpackbits(octets, axis=1, count=n).view(np.bool_)
-    _repair(rng, masks, mask_counts(masks) - k, k)
+    _repair(rng, masks, k)
     return masks
 
 
@@ -127,29 +127,19 @@ def _bernoulli_words(
     return words
 
 
-def _repair(rng: np.random.Generator, masks: Masks, surplus: NDArray[np.intp], k: int) -> None:
+def _repair(rng: np.random.Generator, masks: Masks, k: int) -> None:
     """Flip in each mask a uniform choice of the entries of which there are too many, in place.
 
-    Random places are tried in turn, in one draw for the whole block; those that hold the value
-    wanted are a uniform choice of the entries that do.
+    Random places are tried in turn; those that hold the value wanted are a uniform choice of the
+    entries that do. A place tried twice flips once, and the next round makes up for it.
     """
-    b, n = masks.shape
-    tries = rng.integers(n, size=(b, 8 + 3 * int(np.abs(surplus).max())))
-    for mask, places, count in zip(masks, tries, surplus.tolist(), strict=True):
-        if count:
-            _flip(rng, mask, places, value=count > 0, need=abs(count))
-
-
-def _flip(
-    rng: np.random.Generator,
-    mask: NDArray[np.bool_],
-    places: NDArray[np.int64],
-    *,
-    value: bool,
-    need: int,
-) -> None:
-    """Set `need` entries that hold `value` to its opposite: the first distinct ones of `places`."""
-    chosen = dict.fromkeys(places[mask[places] == value].tolist())  # keeps the order of drawing
-    if len(chosen) < need:  # the value is rare: choose among all entries that hold it
-        chosen = dict.fromkeys(rng.permutation(np.flatnonzero(mask == value)).tolist())
-    mask[list(chosen)[:need]] = not value
+    n = masks.shape[1]
+    rarest = min(k, n - k) / n
+    surplus = mask_counts(masks) - k
+    while (rows := np.flatnonzero(surplus)).size:
+        value, need = surplus[rows, None] > 0, np.abs(surplus[rows, None])
+        tries = rng.integers(n, size=(len(rows), 8 + int(1.5 * need.max() / rarest)))
+        fits = masks[rows[:, None], tries] == value
+        row, place = np.nonzero(fits & (np.cumsum(fits, axis=1) <= need))
+        masks[rows[row], tries[row, place]] = ~value[row, 0]
+        surplus[rows] = mask_counts(masks[rows]) - k
