@@ -33,7 +33,7 @@ check: $(DEV) ## all that CI runs: format, lint, types, tests, documentation
 	$(PYTHON) -m mypy
 	$(PYTEST)
 	$(PYTHON) tools/cli_pages.py --check
-	$(PYTHON) -m mkdocs build --strict --quiet
+	$(PYTHON) -m mkdocs build --strict
 
 calibrate: $(DEV) ## count false alarms at length and rewrite docs/calibration.md
 	$(PYTHON) benchmarks/calibrate.py --out docs/calibration.md

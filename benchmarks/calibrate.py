@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -69,17 +70,21 @@ class Cells:
         """Counts of a cell and the verdict, from the file or from a run."""
         name = f"{cell.name}, {sizes}, {'fixed' if fixed else 'fresh'}"
         draws = max(CHUNK, round(cell.draws * self.share))
-        if self.kept is not None and self.kept.exists():
-            for line in self.kept.read_text().splitlines():
-                row = json.loads(line)
-                if row["cell"] == name and row["draws"] >= draws:
-                    return Check(row["draws"], row["rejections"], row["surprises"]), row["verdict"]
+        finished = [row for row in self._rows() if row["cell"] == name and row["draws"] >= draws]
+        if finished:
+            row = max(finished, key=lambda row: row["draws"])
+            return Check(row["draws"], row["rejections"], row["surprises"]), row["verdict"]
         check, verdict = self._run(cell, sizes, fixed, draws)
         if self.kept is not None:
             row = {"cell": name, "verdict": verdict, **asdict(check)}
             with self.kept.open("a") as file:
                 file.write(json.dumps(row) + "\n")
         return check, verdict
+
+    def _rows(self) -> list[dict[str, Any]]:
+        if self.kept is None or not self.kept.exists():
+            return []
+        return [json.loads(line) for line in self.kept.read_text().splitlines()]
 
     def _run(
         self, cell: Cell, sizes: tuple[int, int], fixed: bool, draws: int
