@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.discrepancies import Energy, RDivergence
+from rdiv.discrepancies import (
+    Energy,
+    GaussianMmd,
+    LossDistribution,
+    RDivergence,
+)
 from rdiv.models import (
     Boosting,
     CrossFit,
@@ -136,6 +141,8 @@ CELLS = (
     Cell("r-div ridge, groups", grouped, lambda: RDivergence(Ridge())),
     Cell("r-div ridge, strata", paired, lambda: RDivergence(Ridge())),
     Cell("r-div order-sensitive model", density, lambda: RDivergence(LastRows())),
+    Cell("ks-loss, area between", numbers, lambda: LossDistribution(Ridge(), "wasserstein")),
+    Cell("mmd-o", density, GaussianMmd),
     Cell("energy", density, Energy),
 )
 

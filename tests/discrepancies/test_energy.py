@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import energy_distance
 
 import rdiv
-from rdiv.discrepancies import Energy, energy
+from rdiv.discrepancies import Energy, gram
 from rdiv.masks import random_subsets
 from rdiv.samples import Pool
 
@@ -83,7 +83,7 @@ def test_a_subsample_is_blind_and_noted() -> None:
 
 
 def test_too_many_rows_are_refused_before_memory_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(energy, "MOST_ROWS", 30)
+    monkeypatch.setattr(gram, "MOST_ROWS", 30)
     x = RNG.normal(size=(40, 1))
     with pytest.raises(ValueError, match=r"all pairs of rows, got 40 rows.*subsample"):
         rdiv.two_sample_test(x[:20], x[20:], "energy", rng=0)

@@ -28,7 +28,7 @@ __all__ = [
 
 # Written out because importing the packages that hold them would slow down --help.
 MODELS = "kde, gmm, pca, logistic, ridge, boosting"
-DISCREPANCIES = "r-div, energy"
+DISCREPANCIES = "r-div, ks-loss, mmd-o, energy"
 
 Reference = Annotated[
     str,

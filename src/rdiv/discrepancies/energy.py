@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.discrepancies.gram import check_memory, pair_sums
 from rdiv.discrepancies.protocol import Masks, Prepared
 from rdiv.samples.pool import Pool, require_finite
 
 __all__ = ["Energy"]
-
-MOST_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -45,27 +44,17 @@ class Energy:
         del rng
         x = pool.matrix()[: self.subsample]
         n = len(x)
-        if n > MOST_ROWS:
-            raise ValueError(
-                f"energy compares all pairs of rows, got {n} rows, which needs "
-                f"{8 * n**2 / 1e9:.0f} GB; use Energy(subsample=10000) or smaller samples."
-            )
+        check_memory(n, "energy", "Energy(subsample=10000)")
         require_finite(x, who="energy")
         distances, scale = _scaled_distances(x)
-        per_row = distances.sum(axis=1)
-        total = float(per_row.sum())
+        sums = pair_sums(distances)
+        rounding = 1e-12 * float(distances.sum()) / n**2
 
         def distance(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            chosen = masks[:, :n].astype(np.float64)
-            n_p = chosen.sum(axis=1)
-            n_q = n - n_p
-            with_all = chosen @ per_row
-            within_p = np.einsum("ij,ij->i", chosen @ distances, chosen)
-            across = with_all - within_p
-            within_q = total - with_all - across
+            within_p, within_q, across, n_p, n_q = sums(masks)
             n_p, n_q = np.maximum(n_p, 1), np.maximum(n_q, 1)
             energy = 2 * across / (n_p * n_q) - within_p / n_p**2 - within_q / n_q**2
-            return np.where(energy > 1e-12 * total / n**2, energy, 0.0), n_p * n_q / (n_p + n_q)
+            return np.where(energy > rounding, energy, 0.0), n_p * n_q / (n_p + n_q)
 
         def statistic(masks: Masks) -> NDArray[np.float64]:
             energy, weight = distance(masks)
