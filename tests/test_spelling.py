@@ -38,7 +38,7 @@ def test_unknown_names_suggest_the_nearest(name: str, near: str) -> None:
 
 
 def test_far_names_only_list_the_known() -> None:
-    with pytest.raises(ValueError, match=r"^unknown discrepancy 'xyzzy'; Known: r-div, energy"):
+    with pytest.raises(ValueError, match=r"^unknown discrepancy 'xyzzy'; Known: r-div, ks-loss, mmd-o, energy"):
         rdiv.two_sample_test(np.zeros((3, 1)), np.ones((3, 1)), "xyzzy")
 
 
