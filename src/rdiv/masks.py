@@ -134,12 +134,14 @@ def _repair(rng: np.random.Generator, masks: Masks, k: int) -> None:
     entries that do. A place tried twice flips once, and the next round makes up for it.
     """
     n = masks.shape[1]
+    flat = masks.reshape(-1)
     rarest = min(k, n - k) / n
     surplus = mask_counts(masks) - k
     while (rows := np.flatnonzero(surplus)).size:
         value, need = surplus[rows, None] > 0, np.abs(surplus[rows, None])
         tries = rng.integers(n, size=(len(rows), 8 + int(1.5 * need.max() / rarest)))
-        fits = masks[rows[:, None], tries] == value
-        row, place = np.nonzero(fits & (np.cumsum(fits, axis=1) <= need))
-        masks[rows[row], tries[row, place]] = ~value[row, 0]
-        surplus[rows] = mask_counts(masks[rows]) - k
+        tries += (rows * n)[:, None]
+        fits = flat.take(tries) == value
+        fits &= np.cumsum(fits, axis=1, dtype=np.int32) <= need
+        flat[tries[fits]] ^= True
+        surplus[rows] = np.array([np.count_nonzero(masks[row]) for row in rows]) - k
