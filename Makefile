@@ -35,8 +35,10 @@ check: $(DEV) ## all that CI runs: format, lint, types, tests, documentation
 	$(PYTHON) tools/cli_pages.py --check
 	$(PYTHON) -m mkdocs build --strict
 
-calibrate: $(DEV) ## count false alarms at length and rewrite docs/calibration.md
+calibrate: $(DEV) ## count false alarms at length and rewrite docs/calibration*.md
 	$(PYTHON) benchmarks/calibrate.py --out docs/calibration.md
+	$(PYTHON) benchmarks/learner_calibration.py --out docs/calibration_learners.md
+	$(PYTHON) benchmarks/refit_calibration.py --out docs/calibration_refits.md
 
 docs: $(DEV) ## regenerate the command pages and build site/
 	$(PYTHON) tools/cli_pages.py

@@ -14,10 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies import (
+    CrossRisk,
     Energy,
     GaussianMmd,
+    HDivergence,
+    LDivergence,
     LossDistribution,
+    Omnibus,
     RDivergence,
+    Score,
 )
 from rdiv.models import (
     Boosting,
@@ -61,6 +66,13 @@ def numbers(n_p: int, n_q: int, rng: np.random.Generator) -> dict[str, Any]:
     """A numeric target with heavy-tailed noise."""
     x = rng.normal(size=(n_p + n_q, 2))
     y = x[:, 0] + rng.standard_t(3, size=len(x))
+    return {"p": (x[:n_p], y[:n_p]), "q": (x[n_p:], y[n_p:])}
+
+
+def wide(n_p: int, n_q: int, rng: np.random.Generator) -> dict[str, Any]:
+    """More columns than rows."""
+    x = rng.normal(size=(n_p + n_q, 80))
+    y = x[:, 0] + rng.normal(size=len(x))
     return {"p": (x[:n_p], y[:n_p]), "q": (x[n_p:], y[n_p:])}
 
 
@@ -127,6 +139,11 @@ class Cell:
     draw: Callable[[int, int, np.random.Generator], dict[str, Any]]
     build: Callable[[], Any]
     draws: int = 5000
+    resamples: int | None = None
+
+    def resamples_at(self, sizes: tuple[int, int]) -> int:
+        """Relabellings of each test: a number that fits the sizes, or the cell's own."""
+        return RESAMPLES[sizes] if self.resamples is None else self.resamples
 
 
 CELLS = (
@@ -141,6 +158,20 @@ CELLS = (
     Cell("r-div ridge, groups", grouped, lambda: RDivergence(Ridge())),
     Cell("r-div ridge, strata", paired, lambda: RDivergence(Ridge())),
     Cell("r-div order-sensitive model", density, lambda: RDivergence(LastRows())),
+    Cell("score gmm", density, lambda: Score(GaussianMixture(2)), resamples=99),
+    Cell("score logistic", classes, lambda: Score(Logistic()), resamples=99),
+    Cell("score ridge", numbers, lambda: Score(Ridge()), resamples=99),
+    Cell("score ridge, whitened part", numbers, lambda: Score(Ridge(), "ridge"), resamples=99),
+    Cell("score ridge, fourth powers", numbers, lambda: Score(Ridge(), "l4"), resamples=99),
+    Cell("score ridge, 81 columns", wide, lambda: Score(Ridge()), resamples=99),
+    Cell("score ridge, groups", grouped, lambda: Score(Ridge()), 2000, resamples=99),
+    Cell("omnibus gmm", density, lambda: Omnibus(GaussianMixture(2)), resamples=99),
+    Cell("omnibus logistic, 5 folds", classes, lambda: Omnibus(CrossFit(Logistic(), 5)), 2000, 99),
+    Cell("omnibus ridge", numbers, lambda: Omnibus(Ridge()), resamples=99),
+    Cell("h-div kde", density, lambda: HDivergence(KernelDensity())),
+    Cell("h-div kde, largest gain", density, lambda: HDivergence(KernelDensity(), phi="max")),
+    Cell("cross-risk kde", density, lambda: CrossRisk(KernelDensity())),
+    Cell("l-div, two hypotheses", numbers, lambda: LDivergence(hypotheses=(Ridge(), Ridge(9.0)))),
     Cell("ks-loss, area between", numbers, lambda: LossDistribution(Ridge(), "wasserstein")),
     Cell("mmd-o", density, GaussianMmd),
     Cell("energy", density, Energy),
@@ -154,7 +185,7 @@ def null_pvalues(
     cell: Cell, sizes: tuple[int, int], draws: range, *, fixed_seed: bool
 ) -> NDArray[np.float64]:
     """p-values of a cell, one for each draw; tests have a seed of their own or all the same."""
-    n_resamples = RESAMPLES[sizes]
+    n_resamples = cell.resamples_at(sizes)
     pvalues = []
     with one_thread():
         for i in draws:
@@ -315,4 +346,50 @@ def equal_risk_rejections(draws: int, *, studentize: bool, n_resamples: int = 99
         losses = rng.normal(size=450) * np.where(is_p, 3.0, 1.0)
         prepared = mean_gap(losses, studentize=studentize)
         count += permute(prepared, is_p, n_resamples=n_resamples, rng=rng).pvalue <= 0.05
+    return count
+
+
+@dataclass(frozen=True)
+class GivenGradients:
+    """A model whose gradients are the rows themselves."""
+
+    held_out = True
+
+    def fit(self, pool: Pool, rng: np.random.Generator) -> GivenGradients:
+        """Nothing to fit."""
+        del pool, rng
+        return self
+
+    def losses(self, pool: Pool) -> NDArray[np.float64]:
+        """The first column."""
+        return pool.matrix()[:, 0]
+
+    def gradients(self, pool: Pool) -> NDArray[np.float64]:
+        """The rows."""
+        return pool.matrix()
+
+
+def equal_gradient_rejections(
+    draws: int, sizes: tuple[int, int], *, correlation: float = 0.0, studentize: bool = True
+) -> int:
+    """False alarms of score at .05 when mean gradients agree and nothing else, six columns.
+
+    Standard deviations are 3 in p and 1 in q or, with a correlation, that of the first two columns
+    has one sign in p and the other in q.
+    """
+    from rdiv.permutation import permute
+
+    n_p, n_q = sizes
+    is_p = np.arange(n_p + n_q) < n_p
+    count = 0
+    for i in range(draws):
+        rng = np.random.default_rng([26, i])
+        x = rng.normal(size=(n_p + n_q, 6))
+        if correlation:
+            signed = np.where(is_p, correlation, -correlation)
+            x[:, 1] = signed * x[:, 0] + np.sqrt(1 - correlation**2) * x[:, 1]
+        else:
+            x[is_p] *= 3
+        prepared = Score(GivenGradients(), studentize=studentize).prepare(Pool(x), rng)
+        count += permute(prepared, is_p, n_resamples=99, rng=rng).pvalue <= 0.05
     return count

@@ -76,6 +76,43 @@ class TestTheVerdict:
         for word in ("equal", "same", "identical", "no difference"):
             assert word not in text.lower()
 
+    def test_hidden_shift(self) -> None:
+        """A slope that turns round: the pooled line is flat and equally bad on both sides."""
+        rng = np.random.default_rng(2)
+        y = np.where(np.arange(200) < 100, 1.0, -1.0) * X[:, 0] + 0.5 * rng.normal(size=200)
+        found = run((X[:100], y[:100]), (X[100:], y[100:]), model="ridge")
+        assert (found.verdict, found.direction, found.shifted) == ("hidden shift", None, True)
+        assert found.gap_interval.low < 0 < found.gap_interval.high
+        assert "would train different models" in str(found)
+
+    def test_the_tests_are_those_one_by_one(self) -> None:
+        reference, current = regression(noise=2.0)
+        found = run(reference, current, model="ridge")
+        for name, result in found.results.items():
+            alone = rdiv.two_sample_test(
+                reference, current, name, model="ridge", folds=5, n_resamples=99, rng=0
+            )
+            assert alone.to_json() == result.to_json()
+
+    def test_a_model_without_gradients_has_r_div_alone(self) -> None:
+        found = run(X[:80], X[80:], model=FirstColumn())
+        assert list(found.results) == ["r-div"]
+        assert found.adjusted_pvalues == {"r-div": found.results["r-div"].pvalue}
+        assert "hidden shifts were not looked for" in str(found)
+
+    def test_verdict_and_omnibus_cannot_contradict_each_other(self) -> None:
+        verdicts = set()
+        for seed in range(60):
+            rng = np.random.default_rng(seed)
+            x, noise = rng.normal(size=(60, 1)), 1.0 + (np.arange(60) < 30) * 0.5
+            y = x[:, 0] + noise * rng.normal(size=60)
+            found = run((x[:30], y[:30]), (x[30:], y[30:]), model="ridge", rng=seed)
+            assert found.shifted == found.results["omnibus"].rejected
+            verdicts.add(found.verdict)
+            if found.results["r-div"].rejected and found.verdict == "no shift":
+                assert "why no risk shift" in str(found)
+        assert {"no shift", "risk shift"} <= verdicts
+
     def test_identical_files(self) -> None:
         both = regression()[0]
         for folds in (None, 5):
@@ -91,7 +128,7 @@ class TestTheVerdict:
         found = run((x[:100], y[:100]), (x[100:], y[100:]), model="ridge")
         assert found.verdict == "no shift"
         assert found.inputs.rejected
-        assert found.inputs.discrepancy == "energy"
+        assert found.inputs.discrepancy == "energy(scaled=True)"
         assert "moved" in str(found)
 
     def test_inputs_with_missing_values_in_an_array_are_left_out(self) -> None:
@@ -227,8 +264,11 @@ class TestTheDocument:
         document = self.found.to_dict()
         assert set(document) >= KEYS
         assert set(document["gap_interval"]) == {"low", "high"}
-        assert set(document["results"]) == {"r-div"}
-        assert document["adjusted_pvalues"] == {"r-div": document["results"]["r-div"]["pvalue"]}
+        assert list(document["results"]) == ["r-div", "score", "omnibus"]
+        raw = {name: result["pvalue"] for name, result in document["results"].items()}
+        assert document["adjusted_pvalues"] == {
+            name: max(raw[name], raw["omnibus"]) for name in ("r-div", "score")
+        }
         assert "schema" not in document["results"]["r-div"]
         assert document["schema"] == 1
         assert json.loads(self.found.to_json()) == document
@@ -240,7 +280,7 @@ class TestTheDocument:
     def test_the_text_is_short_and_html_is_escaped(self) -> None:
         text = str(self.found)
         assert text.splitlines()[0].startswith("Risk shift: the model does worse on current, by ")
-        assert len(text.splitlines()) <= 8
+        assert len(text.splitlines()) <= 9
         assert self.found._repr_html_() == f"<pre>{text}</pre>" or "&" in self.found._repr_html_()
 
         class Odd(FirstColumn):

@@ -47,6 +47,12 @@ def test_command_pages_are_fresh() -> None:
     assert run.returncode == 0, run.stderr
 
 
+def test_the_table_of_discrepancies_is_fresh() -> None:
+    check = [sys.executable, str(ROOT / "tools" / "discrepancy_table.py"), "--check"]
+    run = subprocess.run(check, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
 def tracked_files() -> list[Path]:
     listing = ["git", "-C", str(ROOT), "ls-files", "-z"]
     try:

@@ -14,10 +14,11 @@ from sklearn.linear_model import LogisticRegression
 import rdiv
 from rdiv.discrepancies import BY_NAME, Energy, Prepared, RDivergence
 from rdiv.discrepancies.choosing import choose, default_density
+from rdiv.halving import halves
 from rdiv.models import Boosting, CrossFit, GaussianMixture, KernelDensity, PrincipalComponents
 from rdiv.permutation import permutation_pvalue
 from rdiv.samples import Pool
-from rdiv.two_sample import check_level, halves
+from rdiv.two_sample import check_level
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -317,6 +318,28 @@ class TestHalves:
         assert (len(learn), len(test)) == (30, 30)
         other, _ = halves(Pool(X), is_p, np.random.default_rng(1))
         assert learn.tolist() != other.tolist()
+
+    def test_copies_of_a_row_stay_together(self) -> None:
+        x = np.concatenate([X[:30], X[:30]])
+        is_p = np.arange(60) < 30
+        learn, test = halves(Pool(x), is_p, np.random.default_rng(0))
+        assert sorted([*learn, *test]) == list(range(60))
+        assert not set(learn % 30) & set(test % 30)
+
+    def test_identical_files_do_not_differ_for_a_test_that_learns(self) -> None:
+        for seed in range(5):
+            found = rdiv.two_sample_test(X, X, "me", n_resamples=39, rng=seed)
+            assert found.pvalue == 1.0
+
+    def test_few_distinct_rows_are_halved_row_by_row(self) -> None:
+        x = (np.arange(60) % 3)[:, None].astype(float)
+        learn, test = halves(Pool(x), np.arange(60) < 30, np.random.default_rng(0))
+        assert set(x[learn, 0]) == set(x[test, 0]) == {0.0, 1.0, 2.0}
+
+    def test_halves_without_both_samples_are_refused(self) -> None:
+        x = np.repeat(np.arange(4.0), 4)[:, None]
+        with pytest.raises(ValueError, match="4 distinct rows with both samples"):
+            halves(Pool(x), np.arange(16) < 4, np.random.default_rng(0))
 
     def test_groups_stay_whole(self) -> None:
         groups = np.arange(60) // 4

@@ -19,7 +19,7 @@ from rdiv.samples.designs import Design
 from rdiv.samples.pooling import Pooled, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
-from rdiv.two_sample import check_level, examine
+from rdiv.two_sample import check_level, examine, examine_model
 
 __all__ = ["Comparison", "compare"]
 
@@ -35,9 +35,11 @@ class Comparison:
 
     Parameters
     ----------
-    verdict : {"risk shift", "no shift"}
-        Whether the mean losses of the model differ. Not finding a shift does not show that there
-        is none: `smallest_detectable_gap` says what would have been found.
+    verdict : {"risk shift", "hidden shift", "no shift"}
+        "risk shift": the mean losses of the model differ. "hidden shift": the samples differ in a
+        direction that would change the fitted model, while a difference in mean loss was not
+        shown. Not finding a shift does not show that there is none: `smallest_detectable_gap` says
+        what would have been found.
     gap : float
         Mean loss on current minus mean loss on reference; positive is worse.
     gap_interval : Interval, optional
@@ -48,9 +50,11 @@ class Comparison:
     smallest_detectable_gap : float
         The gap that would be found with 80 % probability.
     results : dict of TwoSampleResult
-        Raw tests by name; p is the reference, q the current sample.
+        Raw tests by name, r-div, score and omnibus, from one fit and the same relabellings; p is
+        the reference, q the current sample. A model without gradients has r-div alone.
     adjusted_pvalues : dict of float
-        p-values that hold for the tests together.
+        p-values that hold for r-div and score together, by closed testing: the larger of a test's
+        own and that of omnibus.
     inputs : TwoSampleResult, optional
         A model-free test of the inputs: context, outside the verdict.
     drivers : mapping, optional
@@ -99,6 +103,11 @@ class Comparison:
                 f"No shift found: a gap of {self.smallest_detectable_gap:.3g} in mean loss would "
                 "have been found with 80 % probability."
             )
+        if self.verdict == "hidden shift":
+            return (
+                "Hidden shift: the samples would train different models, while a difference in "
+                "mean loss was not shown."
+            )
         return (
             f"Risk shift: the model does {self.direction} on current, "
             f"by {abs(self.gap):.3g} in mean loss."
@@ -117,10 +126,24 @@ class Comparison:
             f"gap (current - reference): {self.gap:+.4g}, {interval}",
             f"mean loss: {test.risk_p:.4g} on reference, {test.risk_q:.4g} on current",
             f"r-div: p = {test.pvalue:.3g}, {test.n_resamples} relabellings",
+            *self._together(),
             f"model: {test.model}; task: {test.notes['task']}",
             f"rows: {test.n_p} reference, {test.n_q} current; seed {test.seed}",
             *self._context(),
         ]
+
+    def _together(self) -> list[str]:
+        """The other tests of the verdict, and why it may differ from the interval."""
+        if "score" not in self.results:
+            return ["score: not available for this model, so hidden shifts were not looked for"]
+        score, omnibus = self.results["score"], self.results["omnibus"]
+        lines = [f"score: p = {score.pvalue:.3g}; with r-div (omnibus) p = {omnibus.pvalue:.3g}"]
+        if self.results["r-div"].rejected and self.verdict != "risk shift":
+            lines.append(
+                f"why no risk shift: r-div alone would reject, so the interval excludes 0, but "
+                f"together with score the evidence is p = {omnibus.pvalue:.3g}"
+            )
+        return lines
 
     def _context(self) -> list[str]:
         if self.inputs is None:
@@ -177,7 +200,7 @@ def compare(
     rng: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
 ) -> Comparison:
-    """Compare two datasets for your model: is its loss the same on both.
+    """Compare two datasets for your model: does it do as well, and would it be the same model.
 
     Parameters are those of `rdiv.two_sample_test`; losses are out of fold by default.
 
@@ -205,11 +228,11 @@ def compare(
             reference, current, target=target, task=task, groups=groups, strata=strata, rng=rng,
             kind=choice.kind,
         )  # fmt: skip
-        discrepancy = choice.build(pooled.pool)
-        result, prepared = examine(discrepancy, pooled, notes=choice.notes, **settings)
+        model = choice.build(pooled.pool).model
+        results, prepared = examine_model(model, pooled, notes=choice.notes, **settings)
         inputs = _inputs(pooled, settings)
-    honest = bool(getattr(discrepancy.model, "held_out", False))
-    return _judge(result, prepared, pooled, inputs, honest)
+    honest = bool(getattr(model, "held_out", False))
+    return _judge(results, prepared["r-div"], pooled, inputs, honest)
 
 
 def _inputs(pooled: Pooled, settings: dict[str, Any]) -> TwoSampleResult | None:
@@ -219,7 +242,7 @@ def _inputs(pooled: Pooled, settings: dict[str, Any]) -> TwoSampleResult | None:
     if not np.isfinite(pool.matrix()).all():
         return None  # an array with missing values, for a model that takes them
     part = replace(pooled, pool=pool, is_p=pooled.is_p[rows], places=pooled.places[rows])
-    return examine(Energy(), part, **settings)[0]
+    return examine(Energy(scaled=True), part, **settings)[0]
 
 
 def _input_rows(pooled: Pooled) -> NDArray[np.intp]:
@@ -232,25 +255,40 @@ def _input_rows(pooled: Pooled) -> NDArray[np.intp]:
 
 
 def _judge(
-    result: TwoSampleResult,
+    results: dict[str, TwoSampleResult],
     prepared: Prepared,
     pooled: Pooled,
     inputs: TwoSampleResult | None,
     honest: bool,
 ) -> Comparison:
     assert prepared.gap is not None
+    result = results["r-div"]
+    adjusted = _closed(results)
+    verdict = _verdict(adjusted, result.alpha)
     ahead, error = prepared.gap(pooled.is_p)  # p is the reference: the gap reported is q minus p
     gap = 0.0 - ahead
     critical = critical_value(result.null_distribution, result.alpha)
     notes = {} if honest else {"interval": "in-sample losses give no honest interval; use folds"}
     return Comparison(
-        verdict="risk shift" if result.rejected else "no shift",
+        verdict=verdict,
         gap=gap,
         gap_interval=gap_interval(gap, error, critical) if honest else None,
-        direction=("worse" if gap > 0 else "better") if result.rejected else None,
+        direction=("worse" if gap > 0 else "better") if verdict == "risk shift" else None,
         smallest_detectable_gap=smallest_detectable_gap(error, critical),
-        results={"r-div": result},
-        adjusted_pvalues={"r-div": result.pvalue},
+        results=results,
+        adjusted_pvalues=adjusted,
         inputs=inputs,
         notes={**result.notes, **notes},
     )
+
+
+def _closed(results: dict[str, TwoSampleResult]) -> dict[str, float]:
+    """Closed testing: a part counts when its own p-value and that of both together are small."""
+    together = results["omnibus"].pvalue if "omnibus" in results else 0.0
+    return {name: max(r.pvalue, together) for name, r in results.items() if name != "omnibus"}
+
+
+def _verdict(adjusted: dict[str, float], alpha: float) -> Verdict:
+    if adjusted["r-div"] <= alpha:
+        return "risk shift"
+    return "hidden shift" if adjusted.get("score", 1.0) <= alpha else "no shift"

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from rdiv.discrepancies.protocol import Masks, Prepared
 from rdiv.masks import block_sizes, mask_sampler
 from rdiv.threads import one_thread
+from rdiv.ties import at_least
 
 __all__ = ["Null", "allowed_exceedances", "permutation_pvalue", "permute"]
-
-TIE_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +41,10 @@ class Null:
     ranked: float
     null_distribution: NDArray[np.float64]
     pvalue: float
+
+    def of(self, member: Prepared, columns: slice) -> Null:
+        """What one member of a combination finds in its own columns, without another run."""
+        return _null_of(member, self.parts[:, columns])
 
 
 def permute(
@@ -93,7 +96,10 @@ def permute(
             return _evaluate(prepared, sampler(stream, size))
 
         blocks = _spread(block, list(zip(rng.spawn(len(sizes)), sizes, strict=True)), n_jobs)
-    parts = np.concatenate([observed, *blocks])
+    return _null_of(prepared, np.concatenate([observed, *blocks]))
+
+
+def _null_of(prepared: Prepared, parts: NDArray[np.float64]) -> Null:
     ranked = _combine(prepared, parts)
     return Null(parts, float(ranked[0]), ranked[1:], permutation_pvalue(ranked[0], ranked[1:]))
 
@@ -102,16 +108,15 @@ def permutation_pvalue(observed: float, null: NDArray[np.float64]) -> float:
     """``(1 + #{null >= observed}) / (1 + B)``: valid at every B, never 0.
 
     The observed split is one of the equally likely ones, hence the 1 (Phipson and Smyth 2010).
-    Sums of the same numbers in another order differ in their last bits, and a small gap between
-    sums of millions of losses keeps about eleven digits. Like scipy we count null values within a
-    relative tolerance of the observed one as ties; ours, 1e-10, is wide enough for such gaps.
+    Like scipy we count null values within a relative tolerance of the observed one as ties; ours,
+    `rdiv.ties.TIE_TOLERANCE`, is wide enough for small gaps between sums of millions of losses.
 
     Examples
     --------
     >>> print(permutation_pvalue(2.0, np.array([0.0, 1.0, 2.0])))
     0.5
     """
-    return (1 + int(_exceeds(null, observed).sum())) / (1 + len(null))
+    return (1 + int(at_least(null, observed).sum())) / (1 + len(null))
 
 
 def allowed_exceedances(alpha: float, n_resamples: int) -> int:
@@ -123,12 +128,6 @@ def allowed_exceedances(alpha: float, n_resamples: int) -> int:
     5 0
     """
     return floor(alpha * (n_resamples + 1) * (1 + 1e-12))
-
-
-def _exceeds(null: NDArray[np.float64], observed: float) -> NDArray[np.bool_]:
-    value = float(observed)
-    tolerance = TIE_TOLERANCE * abs(value) if np.isfinite(value) else 0.0
-    return null >= value - tolerance
 
 
 def _evaluate(prepared: Prepared, masks: Masks) -> NDArray[np.float64]:
@@ -201,7 +200,7 @@ def _sequential(
     for wave in _waves(draws, n_jobs):
         for value in _refit_wave(prepared, wave, n_jobs):
             null.append(value)
-            exceeded += bool(_exceeds(np.array([value]), observed[0, 0])[0])
+            exceeded += bool(at_least(np.array([value]), observed[0, 0])[0])
             if exceeded == limit:
                 break
         if exceeded == limit:

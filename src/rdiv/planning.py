@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.permutation import TIE_TOLERANCE, allowed_exceedances
+from rdiv.permutation import allowed_exceedances
+from rdiv.ties import TIE_TOLERANCE
 
 __all__ = ["Interval", "critical_value", "gap_interval", "smallest_detectable_gap"]
 

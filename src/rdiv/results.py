@@ -82,6 +82,9 @@ class TwoSampleResult:
             if self.risk_p is not None and self.risk_q is not None:
                 risks = f", mean loss {self.risk_p:.4g} on p and {self.risk_q:.4g} on q"
             lines.append(f"model {self.model}{risks}")
+        parts = self.notes.get("pvalues", {})
+        if parts:
+            lines.append("parts: " + ", ".join(f"{k} p = {v:.3g}" for k, v in parts.items()))
         ran = len(self.null_distribution)
         draws = f"{ran}" if ran == self.n_resamples else f"{ran} of {self.n_resamples}"
         lines.append(f"{self.n_p} + {self.n_q} rows, {draws} relabellings, seed {self.seed}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,14 @@ from numpy.typing import NDArray
 
 from rdiv.discrepancies import BY_NAME
 from rdiv.discrepancies.choosing import choose
+from rdiv.discrepancies.omnibus import combined
 from rdiv.discrepancies.protocol import Prepared
+from rdiv.discrepancies.r_divergence import RDivergence
+from rdiv.discrepancies.score import Score, has_gradients
+from rdiv.halving import halves
 from rdiv.models import BY_NAME as MODELS
-from rdiv.permutation import allowed_exceedances, permute
+from rdiv.models import Model
+from rdiv.permutation import Null, allowed_exceedances, permutation_pvalue, permute
 from rdiv.results import TwoSampleResult
 from rdiv.samples.designs import Design
 from rdiv.samples.pool import Pool
@@ -21,9 +27,14 @@ from rdiv.samples.sample import has_target
 from rdiv.spelling import spelled
 from rdiv.threads import one_thread
 
-__all__ = ["check_level", "examine", "prepare", "r_divergence", "two_sample_test"]
-
-FEWEST_HALVES = 4
+__all__ = [
+    "check_level",
+    "examine",
+    "examine_model",
+    "prepare",
+    "r_divergence",
+    "two_sample_test",
+]
 
 
 def two_sample_test(
@@ -146,34 +157,95 @@ def examine(
         pool, is_p = pool.take(test), is_p[test]
         said["rows tested"] = len(test)
     prepared = prepare(discrepancy, pool, pooled.stream("fit"))
-    null = permute(
-        prepared,
-        is_p,
-        groups=pool.groups,
-        strata=pool.strata,
-        n_resamples=n_resamples,
-        rng=pooled.stream("masks"),
-        n_jobs=n_jobs,
-        alpha=alpha,
-    )
-    risks = (None, None) if prepared.risks is None else prepared.risks(is_p)
-    result = TwoSampleResult(
-        statistic=null.ranked if prepared.value is None else prepared.value(is_p),
-        ranked=null.ranked,
-        null_distribution=null.null_distribution,
-        pvalue=null.pvalue,
-        alpha=alpha,
-        n_p=int(pooled.is_p.sum()),
-        n_q=int((~pooled.is_p).sum()),
-        n_resamples=n_resamples,
-        discrepancy=text,
-        model=model,
-        seed=pooled.seed,
-        risk_p=risks[0],
-        risk_q=risks[1],
-        notes={**said, **prepared.notes},
-    )
-    return result, prepared
+    run = _Run(pooled, pool, is_p, alpha, n_resamples, said)
+    return run.result(prepared, run.permuted(prepared, n_jobs), text, model), prepared
+
+
+def examine_model(
+    model: Model,
+    pooled: Pooled,
+    *,
+    alpha: float,
+    n_resamples: int,
+    n_jobs: int | None = None,
+    notes: Mapping[str, Any] | None = None,
+) -> tuple[dict[str, TwoSampleResult], dict[str, Prepared]]:
+    """R-div, score and omnibus of one model, from one fit and the same relabellings.
+
+    A model without gradients has r-div alone. The results are the same as those of the tests one
+    by one; the numbers per row come back beside them.
+    """
+    pool = pooled.pool
+    fitted = model.fit(pool, pooled.stream("fit"))
+    tests: list[Any] = [RDivergence(model)]
+    if has_gradients(fitted):
+        tests.append(Score(model))
+    prepared = {_texts(test)[0]: test.from_fit(fitted, pool) for test in tests}
+    together = combined(prepared)
+    run = _Run(pooled, pool, pooled.is_p, alpha, n_resamples, {"task": pool.task, **(notes or {})})
+    null = run.permuted(together, n_jobs)
+    text = _texts(tests[0])[1]
+    results, start = {}, 0
+    for name, part in prepared.items():
+        stop = start + (len(part.parts) or 1)
+        results[name] = run.result(part, null.of(part, slice(start, stop)), name, text)
+        start = stop
+    if len(prepared) > 1:
+        results["omnibus"] = run.result(together, null, "omnibus", text)
+    return results, prepared
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Rows under test and settings: what every result of one run shares."""
+
+    pooled: Pooled
+    pool: Pool
+    is_p: NDArray[np.bool_]
+    alpha: float
+    n_resamples: int
+    notes: Mapping[str, Any]
+
+    def permuted(self, prepared: Prepared, n_jobs: int | None) -> Null:
+        return permute(
+            prepared,
+            self.is_p,
+            groups=self.pool.groups,
+            strata=self.pool.strata,
+            n_resamples=self.n_resamples,
+            rng=self.pooled.stream("masks"),
+            n_jobs=n_jobs,
+            alpha=self.alpha,
+        )
+
+    def result(
+        self, prepared: Prepared, null: Null, discrepancy: str, model: str | None
+    ) -> TwoSampleResult:
+        risks = (None, None) if prepared.risks is None else prepared.risks(self.is_p)
+        return TwoSampleResult(
+            statistic=null.ranked if prepared.value is None else prepared.value(self.is_p),
+            ranked=null.ranked,
+            null_distribution=null.null_distribution,
+            pvalue=null.pvalue,
+            alpha=self.alpha,
+            n_p=int(self.pooled.is_p.sum()),
+            n_q=int((~self.pooled.is_p).sum()),
+            n_resamples=self.n_resamples,
+            discrepancy=discrepancy,
+            model=model,
+            seed=self.pooled.seed,
+            risk_p=risks[0],
+            risk_q=risks[1],
+            notes={**self.notes, **prepared.notes, **part_pvalues(prepared, null)},
+        )
+
+
+def part_pvalues(prepared: Prepared, null: Null) -> dict[str, dict[str, float]]:
+    """A note with the p-value of every named part of a combined statistic."""
+    if not prepared.parts:
+        return {}
+    pairs = zip(prepared.parts, null.parts.T, strict=True)
+    return {"pvalues": {name: permutation_pvalue(part[0], part[1:]) for name, part in pairs}}
 
 
 def prepare(discrepancy: Any, pool: Pool, rng: np.random.Generator) -> Prepared:
@@ -193,41 +265,6 @@ def check_level(alpha: float, n_resamples: int) -> None:
             f"n_resamples={n_resamples} can never reach alpha = {alpha:g}, as the smallest p-value "
             f"is 1/{n_resamples + 1}; use at least {int(np.ceil(1 / alpha - 1e-9)) - 1}."
         )
-
-
-def halves(
-    pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows to learn on and rows to test on: a random half of each sample.
-
-    Groups stay whole and strata are halved one by one.
-    """
-    codes = np.arange(len(pool)) if pool.groups is None else pool.groups
-    first, unit = np.unique(codes, return_index=True, return_inverse=True)[1:]
-    cell = is_p[first].astype(np.intp)
-    if pool.strata is not None:
-        cell = cell + 2 * pool.strata[first]
-    fewest = min(np.bincount(is_p[first].astype(np.intp), minlength=2))
-    if fewest < FEWEST_HALVES:
-        raise ValueError(
-            f"a test that learns on one half needs at least {FEWEST_HALVES} "
-            f"{'rows' if pool.groups is None else 'groups'} in each sample, got {fewest}."
-        )
-    order = rng.permutation(len(first))
-    order = order[np.argsort(cell[order], kind="stable")]
-    starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
-    rank = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
-    learns = np.empty(len(order), dtype=bool)
-    learns[order] = (rank + _offsets(pool, first, rng)[order]) % 2 == 1
-    return np.flatnonzero(learns[unit]), np.flatnonzero(~learns[unit])
-
-
-def _offsets(pool: Pool, first: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Which half an odd unit of a stratum falls into: by chance, a matched pair together."""
-    if pool.strata is None:
-        return np.zeros(len(first), dtype=np.intp)
-    strata = pool.strata[first]
-    return rng.integers(2, size=int(strata.max()) + 1)[strata]
 
 
 def _texts(discrepancy: Any) -> tuple[str, str | None]:

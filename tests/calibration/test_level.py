@@ -12,11 +12,13 @@ from benchmarks.calibration import (
     RESAMPLES,
     SIZES,
     check_pvalues,
+    equal_gradient_rejections,
     equal_risk_rejections,
     null_pvalues,
 )
 
 DRAWS = {"r-div boosting": 60, "r-div boosting, 5 folds": 40, "r-div gmm": 120}
+DRAWS |= {"score ridge, groups": 60, "omnibus logistic, 5 folds": 60}
 
 
 @pytest.mark.parametrize("fixed_seed", [False, True], ids=["fresh", "fixed"])
@@ -24,7 +26,8 @@ DRAWS = {"r-div boosting": 60, "r-div boosting, 5 folds": 40, "r-div gmm": 120}
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
 def test_pvalues_are_uniform_under_the_null(cell, sizes, fixed_seed):
     draws = range(DRAWS.get(cell.name, 200))
-    check = check_pvalues(null_pvalues(cell, sizes, draws, fixed_seed=fixed_seed), RESAMPLES[sizes])
+    pvalues = null_pvalues(cell, sizes, draws, fixed_seed=fixed_seed)
+    check = check_pvalues(pvalues, cell.resamples_at(sizes))
     assert check.passed, check
 
 
@@ -40,3 +43,11 @@ def test_studentised_level_holds_for_equal_risks_alone():
     plain = equal_risk_rejections(draws, studentize=False) / draws
     assert studentised <= 0.05 + 3 * (0.05 * 0.95 / draws) ** 0.5
     assert plain >= 0.25
+
+
+def test_score_holds_its_level_for_equal_mean_gradients():
+    """Standard deviations 3 and 1, 50 + 400 rows; unstudentised gaps are the broken twin."""
+    draws = 300
+    studentised = equal_gradient_rejections(draws, (50, 400))
+    assert studentised / draws <= 0.08 + 3 * (0.08 * 0.92 / draws) ** 0.5
+    assert equal_gradient_rejections(60, (50, 400), studentize=False) > 40

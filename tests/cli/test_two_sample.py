@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import pytest
 from tests.cli.conftest import Run
 
 import rdiv
 from rdiv.cli.compare import NOT_EQUALITY
+from rdiv.discrepancies import BY_NAME, Energy
 
 
 def test_prints_the_result(run: Run, files: Path) -> None:
@@ -38,3 +41,29 @@ def test_json_is_the_document_of_the_library(run: Run, files: Path) -> None:
     )  # fmt: skip
     assert json.loads(ran.out) == result.to_dict()
     assert ran.err == ""
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_every_discrepancy_runs_by_its_name(run: Run, tmp_path: Path, name: str) -> None:
+    rng = np.random.default_rng(0)
+    pair = tmp_path / "p.npy", tmp_path / "q.npy"
+    np.save(pair[0], rng.normal(size=(60, 2)))
+    np.save(pair[1], rng.normal(size=(50, 2)) * 4)
+    ran = run("test", *pair, "--discrepancy", name, "--resamples", 19, "--json", "-")
+    assert (ran.code, ran.err) == (0, "")
+    found = json.loads(ran.out)
+    assert found["discrepancy"] == name
+    assert found["rejected"]
+
+
+def test_a_subsample_for_tests_of_all_pairs(run: Run, files: Path) -> None:
+    pair = files / "reference.csv", files / "worse.csv"
+    options = ("--discrepancy", "energy", "--subsample", 50, "--json", "-")
+    found = json.loads(run("test", *pair, "--target", "bought", *options).out)
+    alone = rdiv.two_sample_test(
+        *map(rdiv.read, pair), Energy(subsample=50), target="bought", rng=0
+    )
+    assert found == alone.to_dict()
+    refused = run("test", *pair, "--target", "bought", "--subsample", 50)
+    assert refused.code == 2
+    assert "--subsample is for tests that compare all pairs" in refused.err

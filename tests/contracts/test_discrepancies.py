@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any
 
 import cloudpickle
@@ -15,21 +16,39 @@ import pytest
 import rdiv
 from rdiv.discrepancies import BY_NAME, Prepared
 from rdiv.discrepancies.statistics import mean_gap
+from rdiv.halving import halves
 from rdiv.masks import mask_sampler, random_subsets
 from rdiv.models import CrossFit, GaussianMixture, PrincipalComponents
+from rdiv.models.bounded_network import BoundedNetwork
+from rdiv.models.network_classifier import NetworkClassifier
+from rdiv.models.torch_training import Training
 from rdiv.samples import Pool, pool_samples
-from rdiv.two_sample import examine, halves, prepare
+from rdiv.two_sample import examine, prepare
 
 SEED, N_P, N = 5, 13, 34
 MODELS = {
     "in-sample": PrincipalComponents(1),
     "5 folds": CrossFit(GaussianMixture(2), 5),
 }
+QUICK = Training(epochs=10, batch_size=None, learning_rate=1e-2)
+OWN_MODELS = {  # what takes a classifier, a feature network or hypotheses, or needs gradients
+    "h-div": {"in-sample": (GaussianMixture(2),), "5 folds": (MODELS["5 folds"],)},
+    "score": {"in-sample": (GaussianMixture(2),), "5 folds": (MODELS["5 folds"],)},
+    "c2st-s": {"in-sample": ("logistic",), "5 folds": (NetworkClassifier(training=QUICK),)},
+    "c2st-l": {"in-sample": ("logistic",), "5 folds": (NetworkClassifier(training=QUICK),)},
+    "mmd-d": dict.fromkeys(MODELS, (None, QUICK)),
+    "l-div": {
+        "in-sample": (BoundedNetwork(training=QUICK), None, QUICK),
+        "5 folds": (None, tuple(MODELS.values())),
+    },
+}
 
 
 def build(name: str, how: str) -> Any:
     """A discrepancy by its name, with a quick model where it takes one."""
     cls = BY_NAME[name]
+    if name in OWN_MODELS:
+        return cls(*OWN_MODELS[name][how])
     takes_model = "model" in {field.name for field in fields(cls)}
     return cls(model=MODELS[how]) if takes_model else cls()
 
@@ -46,11 +65,16 @@ def sample(n: int = N, seed: int = 0) -> np.ndarray:
 
 def prepared_on(name: str, how: str, x: np.ndarray, **design: Any) -> Prepared:
     """What a discrepancy prepares on a pool; a learner learns on other rows first."""
-    discrepancy, rng = build(name, how), np.random.default_rng(SEED)
-    if getattr(discrepancy, "learns", False):
-        learned_on = sample(seed=99)
-        discrepancy = discrepancy.learn(Pool(learned_on), np.arange(N) < N_P, rng)
-    return prepare(discrepancy, Pool(x, **design), rng)
+    return prepare(ready(name, how), Pool(x, **design), np.random.default_rng(SEED))
+
+
+@cache
+def ready(name: str, how: str) -> Any:
+    """The discrepancy that runs; nothing changes what was learned, so once is enough."""
+    discrepancy = build(name, how)
+    if not getattr(discrepancy, "learns", False):
+        return discrepancy
+    return discrepancy.learn(Pool(sample(seed=99)), np.arange(N) < N_P, np.random.default_rng(SEED))
 
 
 EVERY = [(name, how) for name in BY_NAME for how in MODELS]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from scipy.stats import gaussian_kde
+from scipy.stats import gaussian_kde, multivariate_normal
 
 from rdiv.models import kernel_density
 from rdiv.models.kernel_density import FittedKernelDensity, KernelDensity
@@ -283,3 +283,16 @@ def test_bad_inputs_are_named() -> None:
 def test_settings_are_checked(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         KernelDensity(**settings)
+
+
+def test_a_refit_keeps_bandwidth_and_whitening() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2)) * [1.0, 5.0]
+    fitted = KernelDensity().fit(Pool(x), rng)
+    again = fitted.refit(Pool(x[:20]), rng)
+    covariance = np.cov(x.T) * fitted.factor**2
+    expected = [
+        -np.log(np.mean([multivariate_normal(row, covariance).pdf(x[3]) for row in x[:20]]))
+    ]
+    np.testing.assert_allclose(again.losses(Pool(x[3:4])), expected, rtol=1e-6)
+    np.testing.assert_allclose(fitted.refit(Pool(x), rng).losses(Pool(x)), fitted.losses(Pool(x)))

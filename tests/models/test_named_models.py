@@ -42,11 +42,18 @@ class TestScaling:
         flat = np.full((7, 4), [0.0, 0.1, -3e8, 1e-300])
         assert not fit_scaling(flat).apply(flat).any()
 
+    def test_the_volume_counts_columns_that_vary(self) -> None:
+        wide = np.column_stack([X, np.full((90, 2), [7.0, 0.0])])
+        expected = np.log(X.std(axis=0)).sum()
+        assert fit_scaling(wide).log_volume == pytest.approx(expected)
+        assert fit_scaling(wide[:, 3:]).log_volume == 0.0
+
 
 class TestGaussianMixture:
     def test_one_component_is_the_normal_density(self) -> None:
-        covariance = np.cov(SCALED.T, bias=True) + 1e-6 * np.eye(3)
-        expected = -multivariate_normal(SCALED.mean(axis=0), covariance).logpdf(SCALED)
+        """In the units of the data, whatever the scaling inside."""
+        covariance = np.cov(X.T, bias=True) + 1e-6 * np.diag(X.var(axis=0))
+        expected = -multivariate_normal(X.mean(axis=0), covariance).logpdf(X)
         np.testing.assert_allclose(losses_of(GaussianMixture(1), Pool(X)), expected, atol=1e-6)
 
     def test_the_criterion_finds_the_clusters(self) -> None:
@@ -67,7 +74,32 @@ class TestGaussianMixture:
     def test_units_change_every_loss_alike(self, covariance: Any) -> None:
         model = GaussianMixture(2, covariance)
         first, second = losses_of(model, Pool(X)), losses_of(model, Pool(X * [1e-5, 1.0, 1e9]))
-        np.testing.assert_allclose(first, second, atol=1e-6)
+        np.testing.assert_allclose(second - first, np.log(1e-5 * 1e9), atol=1e-6)
+
+    def test_a_constant_column_adds_one_number(self) -> None:
+        flat = np.column_stack([X, np.full(90, 1e6)])
+        more = losses_of(GaussianMixture(1), Pool(flat)) - losses_of(GaussianMixture(1), Pool(X))
+        np.testing.assert_allclose(more, more[0], atol=1e-9)
+
+    @pytest.mark.parametrize("again", ["refit", "fit_anew"])
+    @pytest.mark.parametrize("rows", [1, 2, 5, 40])
+    def test_a_refit_keeps_scaling_and_shape(self, again: str, rows: int) -> None:
+        fitted = GaussianMixture(4).fit(Pool(X), np.random.default_rng(0))
+        first, second = (
+            getattr(fitted, again)(Pool(X[:rows]), np.random.default_rng(1)) for _ in range(2)
+        )
+        assert first.scaling is fitted.scaling
+        assert first.mixture.n_components == 4
+        losses = first.losses(Pool(X))
+        assert np.isfinite(losses).all()
+        assert losses.tobytes() == second.losses(Pool(X)).tobytes()
+
+    def test_a_warm_refit_leaves_nothing_to_chance(self) -> None:
+        fitted = GaussianMixture(3).fit(Pool(X), np.random.default_rng(0))
+        side = Pool(X[::2])
+        one, two = (fitted.refit(side, np.random.default_rng(i)).losses(side) for i in range(2))
+        assert one.tobytes() == two.tobytes()
+        assert one.mean() < fitted.losses(side).mean()
 
 
 class TestPrincipalComponents:
@@ -92,6 +124,19 @@ class TestPrincipalComponents:
             assert losses_of(PrincipalComponents(components), Pool(X)).mean() > 1e-3
         one = losses_of(PrincipalComponents(), Pool(X[:, :1]))
         np.testing.assert_allclose(one, SCALED[:, 0] ** 2, atol=1e-9)
+
+    @pytest.mark.parametrize("rows", [1, 2, 30])
+    def test_a_refit_keeps_scaling_and_number(self, rows: int) -> None:
+        fitted = PrincipalComponents(2).fit(Pool(X), RNG)
+        again = fitted.refit(Pool(X[:rows]), RNG)
+        assert again.scaling is fitted.scaling
+        assert len(again.basis) == min(2, rows - 1)
+        assert np.isfinite(again.losses(Pool(X))).all()
+        expected = PCA(min(2, rows - 1)).fit(SCALED[:rows]) if rows > 1 else None
+        if expected is not None:
+            back = expected.inverse_transform(expected.transform(SCALED))
+            left = np.square(back - SCALED).sum(axis=1)
+            np.testing.assert_allclose(again.losses(Pool(X)), left, atol=1e-9)
 
 
 class TestLinear:

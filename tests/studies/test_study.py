@@ -86,6 +86,8 @@ def test_the_document_changes_with_the_data_of_a_pair() -> None:
         ("energy", ("energy", None), "energy"),
         ("r-div", ("r-div", "kde"), "r-div:kde"),  # the model that the source carries
         ("r-div:gmm", ("r-div", "gmm"), "r-div:gmm"),
+        ("mmd-d", ("mmd-d", None), "mmd-d"),  # what it takes for a model is none of the source's
+        ("c2st-s:logistic", ("c2st-s", "logistic"), "c2st-s:logistic"),
         (Energy(subsample=50), ("energy(subsample=50)", None), "energy(subsample=50)"),
         (RDivergence(GaussianMixture()), ("r-div", "gmm"), "r-div:gmm"),
         (Learning(), ("Learning", None), "Learning"),

@@ -78,6 +78,7 @@ def _numbers(comparison: Comparison) -> dict[str, str]:
     return {
         "verdict": comparison.verdict + direction,
         "r-div": f"p = {test.pvalue:.3g}",
+        "score": f"p = {comparison.results['score'].pvalue:.3g}",
         "gap in mean loss": f"{comparison.gap:+.3f}",
         f"{100 * (1 - test.alpha):g} % interval": f"{interval.low:+.3f} to {interval.high:+.3f}",
         "inputs alone": "moved" if inputs.rejected else "no move found",

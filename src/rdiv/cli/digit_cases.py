@@ -60,7 +60,7 @@ def digit_cases(seed: int) -> list[Case]:
     from sklearn.model_selection import train_test_split
 
     x, y = load_digits(return_X_y=True)
-    x_p, x_q, y_p, y_q = train_test_split(x, y, test_size=0.5, random_state=seed)
+    x_p, x_q, y_p, y_q = train_test_split(x, y, test_size=0.5, random_state=seed + 1)
     marked = x_q.copy()
     marked[:, ::_SIDE] += MARK
     mistyped = np.random.default_rng(seed).random(len(y_q)) < WRONG

@@ -28,7 +28,10 @@ __all__ = [
 
 # Written out because importing the packages that hold them would slow down --help.
 MODELS = "kde, gmm, pca, logistic, ridge, boosting"
-DISCREPANCIES = "r-div, ks-loss, mmd-o, energy"
+DISCREPANCIES = (
+    "r-div, h-div, l-div, cross-risk, score, omnibus, me, scf, c2st-s, c2st-l, mmd-o, mmd-d, "
+    "energy, ks-loss"
+)
 
 Reference = Annotated[
     str,

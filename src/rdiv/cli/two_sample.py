@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from rdiv.cli.compare import NOT_EQUALITY
 from rdiv.cli.display import Summary, show, stages
@@ -31,6 +34,16 @@ if TYPE_CHECKING:
 
 __all__ = ["run_two_sample_test"]
 
+Subsample = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=8,
+        help="Compare this many rows, chosen blind to the samples, in a test of all pairs of rows.",
+        show_default=False,
+    ),
+]
+
 
 def run_two_sample_test(
     reference: Reference,
@@ -48,6 +61,7 @@ def run_two_sample_test(
     jobs: Jobs = 1,
     data_dir: DataDir = None,
     json: JsonFile = None,
+    subsample: Subsample = None,
 ) -> None:
     """Test whether two samples come from one distribution.
 
@@ -62,10 +76,27 @@ def run_two_sample_test(
         from rdiv.two_sample import two_sample_test
 
         result = two_sample_test(
-            p, q, discrepancy, model=model, target=target, task=task, folds=folds or None,
-            groups=groups, strata=strata, alpha=alpha, n_resamples=resamples, rng=seed, n_jobs=jobs,
+            p, q, _limited(discrepancy, subsample), model=model, target=target, task=task,
+            folds=folds or None, groups=groups, strata=strata, alpha=alpha, n_resamples=resamples,
+            rng=seed, n_jobs=jobs,
         )  # fmt: skip
     deliver(json, result.to_json(), lambda: show(_summary(result, reference, current)))
+
+
+def _limited(name: str, subsample: int | None) -> Any:
+    """The test by its name, or as an object that looks at so many rows only."""
+    if subsample is None:
+        return name
+    from rdiv.discrepancies import BY_NAME
+    from rdiv.spelling import chosen
+
+    cls = chosen(name, BY_NAME, "discrepancy")
+    if "subsample" not in {field.name for field in fields(cls)}:
+        raise ValueError(
+            f"--subsample is for tests that compare all pairs of rows (mmd-o, mmd-d, energy), got "
+            f"{name}; drop --subsample."
+        )
+    return cls(subsample=subsample)
 
 
 def _summary(result: TwoSampleResult, reference: str, current: str) -> Summary:

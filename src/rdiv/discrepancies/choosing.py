@@ -68,10 +68,17 @@ def choose(
     if not isinstance(discrepancy, str):
         return _given(discrepancy, model, folds)
     cls = chosen(discrepancy, BY_NAME, "discrepancy")
+    inputs_only = {"inputs": f"{discrepancy} looks at the inputs only, not at the target"}
     if "model" not in {field.name for field in fields(cls)}:
         _refuse(discrepancy, "needs no model", model=model, folds=folds)
-        note = {"inputs": f"{discrepancy} looks at the inputs only, not at the target"}
-        return Choice(lambda pool: cls(), "density", note if supervised else {})
+        return Choice(lambda pool: cls(), "density", inputs_only if supervised else {})
+    if hasattr(cls, "model_role"):  # a classifier of p against q, a feature network: its own affair
+        _refuse(discrepancy, "learns on half of the rows", model=None, folds=folds)
+        test = cls(model=model)
+        kind = getattr(test, "task", None)
+        return Choice(
+            lambda pool: test, kind, inputs_only if supervised and kind == "density" else {}
+        )
     if model is None:
         if supervised:
             default = CrossFit(Boosting(), DEFAULT_FOLDS if folds is None else folds, n_jobs)
@@ -103,7 +110,7 @@ def _given(discrepancy: Any, model: Any, folds: int | None) -> Choice:
             f"{type(discrepancy).__name__}."
         )
     _refuse(type(discrepancy).__name__, "has its settings already", model=model, folds=folds)
-    inner = getattr(discrepancy, "model", discrepancy)
+    inner = discrepancy if hasattr(discrepancy, "task") else getattr(discrepancy, "model", None)
     return Choice(lambda pool: discrepancy, getattr(inner, "task", None), {})
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rdiv.discrepancies.gram import check_memory, pair_sums
 from rdiv.discrepancies.protocol import Masks, Prepared
+from rdiv.models.scaling import fit_scaling
 from rdiv.samples.pool import Pool, require_finite
 
 __all__ = ["Energy"]
@@ -27,6 +28,10 @@ class Energy:
         Use this many rows of the pool, chosen blind to the labels, when there are more. The matrix
         of distances takes ``8 n^2`` bytes.
 
+    scaled : bool
+        Measure every column in units of its spread over the pool, so that no column counts for
+        more because of its unit. The numbers of a frame are scaled in any case.
+
     Examples
     --------
     >>> from rdiv import two_sample_test
@@ -36,6 +41,7 @@ class Energy:
     """
 
     subsample: int | None = None
+    scaled: bool = False
 
     task = "density"
 
@@ -44,8 +50,10 @@ class Energy:
         del rng
         x = pool.matrix()[: self.subsample]
         n = len(x)
-        check_memory(n, "energy", "Energy(subsample=10000)")
+        check_memory(n, "energy", "Energy(subsample=10000), --subsample 10000")
         require_finite(x, who="energy")
+        if self.scaled:
+            x = fit_scaling(x).apply(x)
         distances, scale = _scaled_distances(x)
         sums = pair_sums(distances)
         rounding = 1e-12 * float(distances.sum()) / n**2

@@ -19,6 +19,7 @@ __all__ = [
 ]
 
 MOST_ROWS = 20_000
+PANEL = 256  # rows or columns of a matrix that are worked on at a time
 
 Floats = NDArray[np.float64]
 PairSums = tuple[Floats, Floats, Floats, Floats, Floats]
@@ -46,16 +47,35 @@ def pair_sums(matrix: Floats) -> Callable[[Masks], PairSums]:
     n = len(matrix)
     per_row = matrix.sum(axis=1)
     total = float(per_row.sum())
+    few = max(n // 16, 32)  # masks at a time: as floats they take a sixteenth of the matrix
 
     def sums(masks: Masks) -> PairSums:
-        chosen = masks[:, :n].astype(np.float64)
-        n_p = chosen.sum(axis=1)
-        with_all = chosen @ per_row
-        within_p = np.einsum("ij,ij->i", chosen @ matrix, chosen)
+        parts = np.empty((3, len(masks)))
+        for start in range(0, len(masks), few):
+            chosen = masks[start : start + few, :n].astype(np.float64)
+            part = parts[:, start : start + few]
+            part[0], part[1] = _within(matrix, chosen), chosen @ per_row
+            part[2] = chosen.sum(axis=1)
+        within_p, with_all, n_p = parts
         across = with_all - within_p
         return within_p, total - with_all - across, across, n_p, n - n_p
 
     return sums
+
+
+def _within(matrix: Floats, chosen: Floats) -> Floats:
+    """Sum over pairs of chosen rows, ``(b,)``; by symmetry from the upper triangle alone.
+
+    Every panel of columns meets the rows above it, which count twice, and its own rows.
+    """
+    within = np.zeros(len(chosen))
+    for start in range(0, len(matrix), PANEL):
+        own = chosen[:, start : start + PANEL]
+        above = chosen[:, :start] @ matrix[:start, start : start + PANEL]
+        above *= 2
+        above += own @ matrix[start : start + PANEL, start : start + PANEL]
+        within += np.einsum("ij,ij->i", above, own)
+    return within
 
 
 def unbiased_mmd(gram: Floats) -> Callable[[Masks], Floats]:
@@ -93,9 +113,18 @@ def unbiased_mmd(gram: Floats) -> Callable[[Masks], Floats]:
 
 def gaussian_gram(x: Floats, bandwidth: float) -> Floats:
     """Gaussian kernel ``exp(-|x - y|^2 / (2 bandwidth^2))`` of all pairs, ``(n, n)``."""
-    gram = squared_distances(x)
-    gram *= -0.5 / bandwidth**2
-    np.exp(gram, out=gram)
+    n = len(x)
+    scaled = (x - x.mean(axis=0)) / bandwidth
+    halves = np.einsum("ij,ij->i", scaled, scaled) / 2
+    gram = np.empty((n, n))
+    for start in range(0, n, PANEL):  # one pass over memory: a panel stays in the cache
+        panel = gram[start : start + PANEL]
+        np.matmul(scaled[start : start + PANEL], scaled.T, out=panel)
+        panel -= halves[start : start + PANEL, None]
+        panel -= halves
+        np.minimum(panel, 0.0, out=panel)
+        np.exp(panel, out=panel)
+    np.fill_diagonal(gram, 1.0)
     return gram
 
 

@@ -14,7 +14,7 @@ from rdiv.samples.pool import Pool, require_finite
 
 __all__ = ["GaussianMmd"]
 
-MEDIAN_ROWS = 1000
+MEDIAN_ROWS = 500
 FACTORS = 2.0 ** np.arange(-4, 5)  # of the median, tried by bandwidth="power"
 
 
@@ -26,7 +26,7 @@ class GaussianMmd:
     ----------
     bandwidth : float or {"median", "power"}
         Standard deviation of the kernel ``exp(-|x - y|^2 / (2 bandwidth^2))``. ``"median"``, the
-        default, is the median distance between rows of the pool (of its first 1000): blind to the
+        default, is the median distance between rows of the pool (of its first 500): blind to the
         labels, so all rows are tested. ``"power"`` learns it on one half of each sample: of nine
         multiples of the median, the one with the largest MMD over its standard deviation.
     subsample : int, optional
@@ -83,7 +83,7 @@ class GaussianMmd:
 
 def _inputs(pool: Pool, subsample: int | None) -> NDArray[np.float64]:
     x = pool.matrix()[:subsample]
-    check_memory(len(x), "mmd-o", "GaussianMmd(subsample=10000)")
+    check_memory(len(x), "mmd-o", "GaussianMmd(subsample=10000), --subsample 10000")
     require_finite(x, who="mmd-o")
     return x
 
@@ -93,7 +93,8 @@ def _median_distance(x: NDArray[np.float64]) -> float:
     from scipy.spatial.distance import pdist
 
     distances = pdist(x[:MEDIAN_ROWS])
-    return float(np.median(distances)) or float(distances.max(initial=0.0)) or 1.0
+    median = float(np.median(distances, overwrite_input=True))
+    return median or float(distances.max(initial=0.0)) or 1.0
 
 
 def _power_proxy(

@@ -31,6 +31,8 @@ class Prepared:
     combine : callable, optional
         From ``(1 + B, k)`` parts, the observed ones in row 0, to ``(1 + B,)`` numbers. Needed when
         ``k > 1``; permuting the rows of its input must permute its output.
+    parts : tuple of str
+        What the columns are, for a statistic with ``k > 1``; the result then has their p-values.
     value : callable, optional
         From the observed mask to the number reported as ``statistic``; by default the ranked one.
     risks : callable, optional
@@ -55,6 +57,7 @@ class Prepared:
 
     statistic: Statistic
     combine: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+    parts: tuple[str, ...] = ()
     value: Callable[[NDArray[np.bool_]], float] | None = None
     risks: Callable[[NDArray[np.bool_]], tuple[float, float]] | None = None
     refits: bool = False

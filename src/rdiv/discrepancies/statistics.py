@@ -8,6 +8,7 @@ not the idea.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import fsum
 
 import numpy as np
@@ -17,7 +18,7 @@ from rdiv.discrepancies.masked_sums import mask_counts, masked_moments, masked_s
 from rdiv.discrepancies.protocol import Masks, Prepared
 from rdiv.samples.pool import Pool
 
-__all__ = ["check_losses", "mean_gap", "mean_gaps"]
+__all__ = ["check_losses", "mean_gap", "mean_gaps", "standardized"]
 
 _ROUNDING = 1e-12  # gaps below this many pooled standard deviations are rounding, hence ties at 0
 
@@ -74,6 +75,7 @@ def mean_gaps(
     studentize: bool,
     groups: NDArray[np.intp] | None = None,
     strata: NDArray[np.intp] | None = None,
+    scale: NDArray[np.float64] | None = None,
 ) -> Callable[[Masks], NDArray[np.float64]]:
     """Signed gaps, mean over p minus mean over q, of each of ``m`` columns, for blocks of masks.
 
@@ -86,6 +88,8 @@ def mean_gaps(
         Standard errors are then those of group sums (cluster-robust).
     strata : (n,) integer codes, optional
         Gaps are then those within strata, weighted by ``n_ps n_qs / n_s``.
+    scale : (m,) array, optional
+        The numbers are standardised already, and this is their scale.
 
     Returns
     -------
@@ -104,7 +108,7 @@ def mean_gaps(
     >>> print(t(np.array([[True, True, False, False]])).round(3))
     [[-1.789]]
     """
-    measure = _gaps_and_errors(numbers, groups, strata, errors=studentize)
+    measure = _gaps_and_errors(numbers, groups, strata, errors=studentize, scale=scale)
     if not studentize:
         return lambda masks: measure(masks)[0]
 
@@ -141,9 +145,10 @@ def _gaps_and_errors(
     groups: NDArray[np.intp] | None,
     strata: NDArray[np.intp] | None,
     errors: bool = True,
+    scale: NDArray[np.float64] | None = None,
 ) -> Gaps:
     """Function from masks to gaps and their standard errors, each ``(b, m)``, in original units."""
-    scaled, scale = _standardized(numbers)
+    scaled, unit = standardized(numbers) if scale is None else (numbers, scale)
     if groups is None and strata is None:
         measure = _by_rows(scaled, errors)
     else:
@@ -152,15 +157,22 @@ def _gaps_and_errors(
     def gaps(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         gap, variance = measure(masks)
         gap[np.abs(gap) < _ROUNDING] = 0.0
-        return gap * scale, np.sqrt(variance) * scale
+        return gap * unit, np.sqrt(variance) * unit
 
     return gaps
 
 
-def _standardized(
+def standardized(
     numbers: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Columns centred and scaled by the pool without overflow; the scale of constant ones is 0."""
+    """Columns centred and scaled by the pool without overflow; the scale of constant ones is 0.
+
+    Examples
+    --------
+    >>> print(*standardized(np.array([[1.0, 7.0], [3.0, 7.0]])))
+    [[-1.  0.]
+     [ 1.  0.]] [1. 0.]
+    """
     largest = np.abs(numbers).max(axis=0)
     largest[largest == 0] = 1.0
     scaled = numbers / largest
@@ -174,22 +186,52 @@ def _standardized(
 def _by_rows(numbers: NDArray[np.float64], errors: bool) -> Gaps:
     """The plain case: rows are the units, one stratum."""
     n, m = numbers.shape
+    if m > 1:
+        return _by_rows_of_many(numbers, errors)
     columns = np.concatenate([numbers, numbers**2], axis=1) if errors else numbers
     totals = np.ascontiguousarray(columns.T).sum(axis=1)  # pairwise: fewer digits are lost
-    single = np.ascontiguousarray(numbers[:, 0]) if m == 1 and errors else None
+    single = np.ascontiguousarray(numbers[:, 0])
 
     def measure(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        sums = (
-            masked_sums(masks, columns)
-            if single is None
-            else masked_moments(masks, single, columns)
-        )
+        sums = masked_moments(masks, single, columns) if errors else masked_sums(masks, columns)
         n_p = mask_counts(masks)[:, None].astype(np.float64)
         mean_p, mean_q = sums[:, :m] / n_p, (totals[:m] - sums[:, :m]) / (n - n_p)
         if not errors:
             return mean_p - mean_q, np.zeros_like(mean_p)
         variance = _variance_of_mean(sums[:, m:], mean_p, n_p)
         variance += _variance_of_mean(totals[m:] - sums[:, m:], mean_q, n - n_p)
+        return mean_p - mean_q, variance
+
+    return measure
+
+
+def _by_rows_of_many(numbers: NDArray[np.float64], errors: bool) -> Gaps:
+    """The plain case for many columns: sums of squares are taken only where they are needed.
+
+    With as many rows in p as in q the two sums of squares enter the variance of the gap with one
+    weight, and their total is that of the pool.
+    """
+    n, _ = numbers.shape
+    totals = np.ascontiguousarray(numbers.T).sum(axis=1)
+    all_squares = np.einsum("ij,ij->j", numbers, numbers)
+
+    @lru_cache(maxsize=1)
+    def squares() -> NDArray[np.float64]:
+        return numbers**2
+
+    def measure(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        n_p = mask_counts(masks)[:, None].astype(np.float64)
+        sums = masked_sums(masks, numbers)
+        mean_p, mean_q = sums / n_p, (totals - sums) / (n - n_p)
+        if not errors:
+            return mean_p - mean_q, np.zeros_like(mean_p)
+        if (2 * n_p == n).all():
+            spread = all_squares - n_p * (mean_p**2 + mean_q**2)
+            spread[spread <= _ROUNDING * all_squares] = 0.0
+            return mean_p - mean_q, spread / (n_p * np.maximum(n_p - 1, 1))
+        of_p = masked_sums(masks, squares())
+        variance = _variance_of_mean(of_p, mean_p, n_p)
+        variance += _variance_of_mean(all_squares - of_p, mean_q, n - n_p)
         return mean_p - mean_q, variance
 
     return measure

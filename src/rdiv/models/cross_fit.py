@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.models.corrections import linear_correction
 from rdiv.models.protocol import FittedModel, Model
+from rdiv.models.refitting import fit_again
 from rdiv.samples.pool import Pool
 from rdiv.spelling import spelled
 from rdiv.threads import one_thread
@@ -78,7 +82,7 @@ class CrossFit:
             fits = [model.fit(rows, stream) for model, rows, stream in tasks]
         else:
             fits = Parallel(n_jobs=self.n_jobs)(delayed(_fit)(*task) for task in tasks)
-        return FittedCrossFit(tuple(fits), fold, pool.keys)
+        return FittedCrossFit(tuple(fits), fold, self.model, pool, rng.spawn(1)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,23 +90,82 @@ class FittedCrossFit:
     """The models of all folds.
 
     ``losses`` of the pool that was cross-fitted are those out of fold; on any other pool they are
-    the mean over the models.
+    the mean over the models. ``gradients`` of models that predict are residuals out of fold times
+    the inputs. The parameters of separate fits do not correspond, so models with gradients in
+    parameters of their own are fitted once more, to the whole pool, when these are asked for.
     """
 
     fits: tuple[FittedModel, ...]
     fold: NDArray[np.intp]
-    keys: NDArray[np.uint64]
+    model: Model
+    pool: Pool
+    rng: np.random.Generator
 
     def losses(self, pool: Pool) -> NDArray[np.float64]:
         """Loss of every row, ``(n,)``."""
-        if not np.array_equal(pool.keys, self.keys):
-            mean: NDArray[np.float64] = np.mean([fit.losses(pool) for fit in self.fits], axis=0)
+        return self._out_of_fold(pool, "losses")
+
+    @property
+    def gradients(self) -> Any:
+        """Function from a pool to derivatives of its losses, where the model has them."""
+        if all(hasattr(fit, "residuals") for fit in self.fits):
+            return lambda pool: linear_correction(self._out_of_fold(pool, "residuals"), pool)
+        if all(hasattr(fit, "gradients") for fit in self.fits):
+            return lambda pool: self._whole.gradients(pool)
+        return None
+
+    @cached_property
+    def _whole(self) -> Any:
+        return self.model.fit(self.pool, self.rng)
+
+    def _out_of_fold(self, pool: Pool, numbers: str) -> NDArray[np.float64]:
+        """Numbers per row from the model that did not see the row; elsewhere a mean over models."""
+        if not np.array_equal(pool.keys, self.pool.keys):
+            everywhere = [getattr(fit, numbers)(pool) for fit in self.fits]
+            mean: NDArray[np.float64] = np.mean(everywhere, axis=0)
             return mean
-        losses = np.empty(len(pool))
-        for k, fit in enumerate(self.fits):
-            rows = np.flatnonzero(self.fold == k)
-            losses[rows] = fit.losses(pool.take(rows))
-        return losses
+        rows = [np.flatnonzero(self.fold == k) for k in range(len(self.fits))]
+        whole: NDArray[np.float64] | None = None
+        for fit, chosen in zip(self.fits, rows, strict=True):
+            if len(chosen):  # a part of a pool may have no row of a fold
+                part = getattr(fit, numbers)(pool.take(chosen))
+                whole = np.empty((len(pool), *part.shape[1:])) if whole is None else whole
+                whole[chosen] = part
+        assert whole is not None
+        return whole
+
+    def refit(self, pool: Pool, rng: np.random.Generator) -> FittedCrossFit:
+        """Cross-fit some rows of the pool, each fold starting from its own model.
+
+        Every row keeps its fold, so no start has seen the rows that it will be judged on. A fold
+        that leaves no row to train on keeps its model as it is.
+        """
+        return self._again(pool, rng, warm=True)
+
+    def fit_anew(self, pool: Pool, rng: np.random.Generator) -> FittedCrossFit:
+        """As `refit`, with no fold starting from its model."""
+        return self._again(pool, rng, warm=False)
+
+    def _again(self, pool: Pool, rng: np.random.Generator, *, warm: bool) -> FittedCrossFit:
+        fold = self._folds_of(pool)
+        fits = []
+        for k, (fit, stream) in enumerate(zip(self.fits, rng.spawn(len(self.fits)), strict=True)):
+            rows = np.flatnonzero(fold != k)
+            if len(rows):
+                fit = fit_again(self.model, fit, pool.take(rows), stream, warm=warm)
+            fits.append(fit)
+        return FittedCrossFit(tuple(fits), fold, self.model, pool, rng.spawn(1)[0])
+
+    def _folds_of(self, pool: Pool) -> NDArray[np.intp]:
+        """The fold of each row, by its content: identical rows share one."""
+        known = dict(zip(map(bytes, self.pool.keys), self.fold.tolist(), strict=True))
+        folds = [known.get(bytes(key), -1) for key in pool.keys]
+        if -1 in folds:
+            raise ValueError(
+                f"a cross-fitted model is fitted again on rows of its own pool, got "
+                f"{folds.count(-1)} that are not in it; use fit for a new pool."
+            )
+        return np.array(folds, dtype=np.intp)
 
 
 def fold_of_rows(pool: Pool, folds: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -10,11 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.losses import log_loss, reconstruction_error, squared_error
+from rdiv.models.corrections import class_residuals, linear_correction
 from rdiv.models.protocol import Model
 from rdiv.samples.pool import Pool, require_finite
 from rdiv.spelling import chosen, one_line
 
-__all__ = ["Estimator", "FittedEstimator", "as_model", "estimator_kind"]
+__all__ = [
+    "Estimator",
+    "FittedEstimator",
+    "FittedPredictor",
+    "FittedReconstruction",
+    "as_model",
+    "estimator_kind",
+]
 
 Kind = Literal["classifier", "regressor", "reconstruction", "score"]
 
@@ -142,7 +150,7 @@ class Estimator:
             estimator.fit(inputs, pool.y)
         else:
             estimator.fit(inputs)
-        return FittedEstimator(estimator, self.kind)
+        return fitted_estimator(estimator, self.kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +165,58 @@ class FittedEstimator:
         return estimator_losses(
             self.estimator, self.kind, pool, estimator_inputs(self.estimator, pool)
         )
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPredictor(FittedEstimator):
+    """A fitted classifier or regressor, which also has residuals."""
+
+    def residuals(self, pool: Pool) -> NDArray[np.float64]:
+        """Derivatives of every row's loss in its predictions, ``(n, r)``."""
+        inputs = estimator_inputs(self.estimator, pool)
+        codes = None
+        if self.kind == "classifier":
+            codes = np.asarray(self.estimator.classes_, dtype=np.intp)
+        return estimator_residuals(self.estimator, codes, pool, inputs)
+
+    def gradients(self, pool: Pool) -> NDArray[np.float64]:
+        """Derivatives of every row's loss in a linear correction of the predictions."""
+        return linear_correction(self.residuals(pool), pool)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedReconstruction(FittedEstimator):
+    """A fitted estimator that reconstructs rows."""
+
+    def gradients(self, pool: Pool) -> NDArray[np.float64]:
+        """Derivatives of every row's loss in an offset of each reconstructed column."""
+        return reconstruction_residuals(self.estimator, estimator_inputs(self.estimator, pool))
+
+
+def fitted_estimator(estimator: Any, kind: Kind) -> FittedEstimator:
+    """A fitted estimator with all that its kind can say."""
+    if kind == "score":
+        return FittedEstimator(estimator, kind)
+    if kind == "reconstruction":
+        return FittedReconstruction(estimator, kind)
+    return FittedPredictor(estimator, kind)
+
+
+def estimator_residuals(
+    estimator: Any, codes: NDArray[np.intp] | None, pool: Pool, inputs: Any
+) -> NDArray[np.float64]:
+    """Derivatives of the losses of a classifier (with the codes of its classes) or regressor."""
+    assert pool.y is not None
+    if codes is None:
+        residuals: NDArray[np.float64] = 2 * (np.asarray(estimator.predict(inputs)) - pool.y)
+        return residuals[:, None]
+    return class_residuals(aligned(estimator.predict_proba(inputs), codes, pool), pool.y)
+
+
+def reconstruction_residuals(estimator: Any, inputs: Any) -> NDArray[np.float64]:
+    """Derivatives of the reconstruction error in what is reconstructed, ``(n, d)``."""
+    back = np.asarray(estimator.inverse_transform(estimator.transform(inputs)))
+    return 2 * (back - np.asarray(inputs, dtype=np.float64))
 
 
 def estimator_losses(estimator: Any, kind: Kind, pool: Pool, inputs: Any) -> NDArray[np.float64]:
@@ -174,16 +234,18 @@ def estimator_losses(estimator: Any, kind: Kind, pool: Pool, inputs: Any) -> NDA
 
 
 def class_losses(probabilities: Any, codes: NDArray[np.intp], pool: Pool) -> NDArray[np.float64]:
-    """Log loss when column j of the probabilities is class ``codes[j]`` of the pool (-1: none).
-
-    A class that the model never saw has probability 0.
-    """
+    """Log loss when column j of the probabilities is class ``codes[j]`` of the pool (-1: none)."""
     assert pool.y is not None
+    return log_loss(pool.y, aligned(probabilities, codes, pool))
+
+
+def aligned(probabilities: Any, codes: NDArray[np.intp], pool: Pool) -> NDArray[np.float64]:
+    """Probabilities of the classes of the pool; a class that the model never saw has 0."""
     assert pool.classes is not None
-    aligned = np.zeros((len(pool), len(pool.classes)))
+    placed = np.zeros((len(pool), len(pool.classes)))
     known = codes >= 0
-    aligned[:, codes[known]] = np.asarray(probabilities)[:, known]
-    return log_loss(pool.y, aligned)
+    placed[:, codes[known]] = np.asarray(probabilities)[:, known]
+    return placed
 
 
 def estimator_inputs(estimator: Any, pool: Pool) -> Any:

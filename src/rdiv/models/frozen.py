@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.models.estimators import Kind, class_losses, estimator_kind, estimator_losses
+from rdiv.models.corrections import linear_correction
+from rdiv.models.estimators import (
+    Kind,
+    class_losses,
+    estimator_kind,
+    estimator_losses,
+    estimator_residuals,
+    reconstruction_residuals,
+)
 from rdiv.models.protocol import FittedModel
 from rdiv.samples.pool import Pool
 from rdiv.spelling import one_line
@@ -90,7 +98,8 @@ class Frozen:
             model: FittedModel = self.fitted
             return model
         _require_fitted(self.fitted)
-        return _FrozenEstimator(self.fitted, self._kind)
+        kinds = {"score": _FrozenEstimator, "reconstruction": _FrozenReconstruction}
+        return kinds.get(self._kind, _FrozenPredictor)(self.fitted, self._kind)
 
 
 def _require_fitted(estimator: Any) -> None:
@@ -124,6 +133,23 @@ class _FrozenEstimator:
             return estimator_losses(self.estimator, self.kind, pool, pool.x)
         codes = _codes(self.estimator.classes_, pool)
         return class_losses(self.estimator.predict_proba(pool.x), codes, pool)
+
+
+@dataclass(frozen=True, eq=False)
+class _FrozenPredictor(_FrozenEstimator):
+    def residuals(self, pool: Pool) -> NDArray[np.float64]:
+        classify = self.kind == "classifier"
+        codes = _codes(self.estimator.classes_, pool) if classify else None
+        return estimator_residuals(self.estimator, codes, pool, pool.x)
+
+    def gradients(self, pool: Pool) -> NDArray[np.float64]:
+        return linear_correction(self.residuals(pool), pool)
+
+
+@dataclass(frozen=True, eq=False)
+class _FrozenReconstruction(_FrozenEstimator):
+    def gradients(self, pool: Pool) -> NDArray[np.float64]:
+        return reconstruction_residuals(self.estimator, pool.x)
 
 
 def _codes(classes: Any, pool: Pool) -> NDArray[np.intp]:

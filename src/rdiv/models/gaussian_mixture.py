@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.models.mixture_gradients import mixture_gradients
 from rdiv.models.scaling import Scaling, fit_scaling
 from rdiv.samples.pool import Pool, require_finite
 
@@ -30,8 +31,10 @@ class GaussianMixture:
 
     Notes
     -----
-    Columns are centred and scaled inside the fit, so units do not matter; losses are in the units
-    of the scaled columns, which changes every loss by the same constant.
+    Columns are centred and scaled inside the fit, so their units do not matter to it. Losses are
+    negative log densities in the units of the data: other units change every loss by the same
+    constant, and fits to different rows can be compared. A constant column has no density; it adds
+    the same number to every loss.
 
     Examples
     --------
@@ -75,10 +78,41 @@ class FittedGaussianMixture:
     scaling: Scaling
 
     def losses(self, pool: Pool) -> NDArray[np.float64]:
-        """Negative log density of every row, ``(n,)``."""
+        """Negative log density of every row, ``(n,)``, in the units of the data."""
         x = pool.matrix()
         require_finite(x, who="gmm")
-        return -np.asarray(self.mixture.score_samples(self.scaling.apply(x)), dtype=np.float64)
+        log_density = self.mixture.score_samples(self.scaling.apply(x))
+        return self.scaling.log_volume - np.asarray(log_density, dtype=np.float64)
+
+    def refit(self, pool: Pool, rng: np.random.Generator) -> FittedGaussianMixture:
+        """Fit again to other rows, starting from this mixture; no randomness is left.
+
+        Scaling, number of components and kind of covariance stay, whatever the number of rows.
+        """
+        del rng
+        start = {
+            "weights_init": self.mixture.weights_,
+            "means_init": self.mixture.means_,
+            "precisions_init": self.mixture.precisions_,
+        }
+        return self._with_rows(pool, 0, start)
+
+    def fit_anew(self, pool: Pool, rng: np.random.Generator) -> FittedGaussianMixture:
+        """As `refit`, but from a k-means start on the new rows."""
+        return self._with_rows(pool, int(rng.integers(2**31)), {})
+
+    def _with_rows(self, pool: Pool, seed: int, start: dict[str, Any]) -> FittedGaussianMixture:
+        x = pool.matrix()
+        require_finite(x, who="gmm")
+        count, kind = self.mixture.n_components, self.mixture.covariance_type
+        mixture = _fit_mixture(self.scaling.apply(x), count, kind, seed, start)
+        return FittedGaussianMixture(mixture, self.scaling)
+
+    def gradients(self, pool: Pool) -> NDArray[np.float64]:
+        """Derivatives of every row's loss in weights, means and covariances, ``(n, m)``."""
+        x = pool.matrix()
+        require_finite(x, who="gmm")
+        return mixture_gradients(self.mixture, self.scaling.apply(x))
 
 
 def _candidates(n: int, d: int, covariance: str) -> tuple[int, ...]:
@@ -86,14 +120,24 @@ def _candidates(n: int, d: int, covariance: str) -> tuple[int, ...]:
     return COMPONENTS[:1] + tuple(k for k in COMPONENTS[1:] if k * per_component <= n)
 
 
-def _fit_mixture(x: NDArray[np.float64], count: int, covariance: str, seed: int) -> Any:
+def _fit_mixture(
+    x: NDArray[np.float64],
+    count: int,
+    covariance: str,
+    seed: int,
+    start: dict[str, Any] | None = None,
+) -> Any:
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture as Mixture
 
-    mixture = Mixture(count, covariance_type=covariance, random_state=seed, reg_covar=1e-6)
+    # Whole copies of the rows change no fit, and scikit-learn wants a row for each component.
+    copies = -(-max(count, 2) // len(x))
+    mixture = Mixture(
+        count, covariance_type=covariance, random_state=seed, reg_covar=1e-6, **(start or {})
+    )
     with warnings.catch_warnings():
         # Any rule for stopping is a fair rule here: the losses are those of the fit as it stands.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return mixture.fit(x)
+        return mixture.fit(x if copies == 1 else np.tile(x, (copies, 1)))

@@ -6,12 +6,14 @@ over square tiles: one matrix product per tile gives the exponents, so memory st
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rdiv.models.gaussian_mixture import FittedGaussianMixture, GaussianMixture
 from rdiv.models.kernel_sums import FAST_RANGE, Precision, log_kernel_sums
 from rdiv.models.whitening import Whitening, WhiteningKind
 from rdiv.samples.pool import Pool, require_finite
@@ -40,6 +42,10 @@ class KernelDensity:
     dtype : {"float64", "float32"}
         Precision of the kernel sums; ``"float32"`` is about three times faster, with an error of
         at most about 1e-4 in the log density.
+    landmarks : int, optional
+        Take ``gradients`` in the weights of this many rows of the density, drawn at random. By
+        default they are those of a Gaussian mixture fitted to the same pool: a kernel density has
+        no parameters, and a mixture sees more of where it would change.
 
     Notes
     -----
@@ -61,6 +67,7 @@ class KernelDensity:
     bandwidth: Bandwidth = "loo"
     whitening: WhiteningKind = "full"
     dtype: Precision = "float64"
+    landmarks: int | None = None
 
     task = "density"
 
@@ -74,10 +81,11 @@ class KernelDensity:
             )
         _require_choice("whitening", self.whitening, ("full", "diagonal"))
         _require_choice("dtype", self.dtype, ("float64", "float32"))
+        if self.landmarks is not None and self.landmarks < 1:
+            raise ValueError(f"landmarks must be at least 1, got {self.landmarks}.")
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedKernelDensity:
         """Whiten the rows of the pool and choose the factor."""
-        del rng
         rows, place, counts = _distinct(_matrix(pool.numbers()))
         whitening = Whitening.of(rows, counts, self.whitening)
         coordinates, _ = whitening(rows)
@@ -91,6 +99,9 @@ class KernelDensity:
             log_normaliser=float(-np.log(n) - log_kernel_volume),
             whitening=whitening,
             dtype=self.dtype,
+            pool=pool,
+            rng=rng.spawn(1)[0],
+            landmarks=self.landmarks,
         )
 
     def _factor(self, coordinates: Floats, place: NDArray[np.intp], dimension: int) -> float:
@@ -123,6 +134,9 @@ class FittedKernelDensity:
     whitening : callable
         From rows as given to whitened rows.
     dtype : {"float64", "float32"}
+    pool, rng
+        The rows and the stream behind ``gradients``.
+    landmarks : int, optional
 
     Examples
     --------
@@ -137,7 +151,10 @@ class FittedKernelDensity:
     factor: float
     log_normaliser: float
     whitening: Whitening
-    dtype: Precision = "float64"
+    dtype: Precision
+    pool: Pool
+    rng: np.random.Generator
+    landmarks: int | None = None
 
     def log_density(self, x: ArrayLike) -> Floats:
         """Log density of rows ``(n, ...)``, as ``(n,)``; equal rows get the very same value."""
@@ -155,6 +172,47 @@ class FittedKernelDensity:
     def losses(self, pool: Pool) -> Floats:
         """Minus the log density of every row of a pool, ``(n,)``."""
         return -self.log_density(pool.numbers())
+
+    def refit(self, pool: Pool, rng: np.random.Generator) -> FittedKernelDensity:
+        """The density of other rows, with the whitening and the bandwidth of this one."""
+        rows, place, counts = _distinct(_matrix(pool.numbers()))
+        coordinates, _ = self.whitening(rows)
+        return replace(
+            self,
+            rows=coordinates / self.factor,
+            counts=counts,
+            log_normaliser=float(self.log_normaliser + np.log(self.counts.sum() / len(place))),
+            pool=pool,
+            rng=rng,
+        )
+
+    fit_anew = refit  # nothing here has a start
+
+    def gradients(self, pool: Pool) -> Floats:
+        """Derivatives of the loss of a mixture fitted to the same rows, or in landmarks' weights.
+
+        ``(n, m)``. A landmark z has the derivative ``-K(x, z) / f(x)`` at a row x.
+        """
+        if self.landmarks is None:
+            return self._mixture.gradients(pool)
+        coordinates, off_support = self.whitening(_matrix(pool.numbers()))
+        x, centres = coordinates / self.factor, self._landmark_rows
+        squares = np.einsum("ij,ij->i", centres, centres) / 2
+        exponents = x @ centres.T - squares - np.einsum("ij,ij->i", x, x)[:, None] / 2
+        outside = off_support[:, None] / (2 * self.factor**2)
+        log_kernel = exponents - outside + self.log_normaliser + np.log(self.counts.sum())
+        gradients: Floats = -np.exp(log_kernel + self.losses(pool)[:, None])
+        return gradients
+
+    @cached_property
+    def _mixture(self) -> FittedGaussianMixture:
+        return GaussianMixture().fit(self.pool, self.rng)
+
+    @cached_property
+    def _landmark_rows(self) -> Floats:
+        assert self.landmarks is not None
+        count = min(self.landmarks, len(self.rows))
+        return self.rows[np.sort(self.rng.permutation(len(self.rows))[:count])]
 
 
 def _leave_one_out_factor(rows: Floats, counts: Floats, dimension: int) -> float:

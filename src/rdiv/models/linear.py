@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.models.estimators import Estimator, FittedEstimator
+from rdiv.models.corrections import linear_correction
+from rdiv.models.estimators import Estimator, FittedPredictor
 from rdiv.models.scaling import Scaling, fit_scaling
 from rdiv.samples.pool import Pool, require_finite
 
@@ -82,13 +83,21 @@ class Ridge:
 class FittedLinear:
     """A fitted linear model and the scaling in front of it."""
 
-    fitted: FittedEstimator
+    fitted: FittedPredictor
     scaling: Scaling
     name: str
 
     def losses(self, pool: Pool) -> NDArray[np.float64]:
         """Loss of every row, ``(n,)``."""
         return self.fitted.losses(_scaled(pool, self.scaling, self.name))
+
+    def residuals(self, pool: Pool) -> NDArray[np.float64]:
+        """Derivatives of every row's loss in its predictions, ``(n, r)``."""
+        return self.fitted.residuals(_scaled(pool, self.scaling, self.name))
+
+    def gradients(self, pool: Pool) -> NDArray[np.float64]:
+        """Derivatives of every row's loss in intercepts and coefficients, ``(n, m)``."""
+        return linear_correction(self.residuals(pool), pool)
 
 
 def _fit(estimator: Any, pool: Pool, rng: np.random.Generator, name: str) -> FittedLinear:

@@ -13,6 +13,8 @@ from rdiv.samples.pool import Pool, require_finite
 
 __all__ = ["FittedPrincipalComponents", "PrincipalComponents"]
 
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class PrincipalComponents:
@@ -23,6 +25,11 @@ class PrincipalComponents:
     components : int or float
         Number of components, or the share of the variance they must explain (strictly between 0
         and 1). At least one direction is always left unexplained.
+
+    Notes
+    -----
+    Losses are in units of the scaled columns. A refit to other rows (`h-div`, `cross-risk`) keeps
+    the scaling and the number of components of the pool, or its losses could not be compared.
 
     Examples
     --------
@@ -39,37 +46,63 @@ class PrincipalComponents:
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedPrincipalComponents:
         """Decompose the pool."""
-        from sklearn.decomposition import PCA
-
         del rng
         x = pool.matrix()
         require_finite(x, who="pca")
         scaling = fit_scaling(x)
-        scaled = scaling.apply(x)
-        most = min(x.shape)
-        if not scaled.any():  # constant inputs: nothing to explain
-            return FittedPrincipalComponents(scaled[0], np.zeros((0, x.shape[1])), scaling)
-        decomposition = PCA(most, svd_solver="full").fit(scaled)
+        centre, directions, variances = _decompose(scaling.apply(x))
         count = self.components
-        if isinstance(count, float):
-            explained = np.cumsum(decomposition.explained_variance_ratio_)
+        if isinstance(count, float) and len(variances):
+            explained = np.cumsum(variances) / variances.sum()
             count = int(np.searchsorted(explained, count)) + 1
         # Something must stay unexplained, or every loss is rounding error.
-        kept = decomposition.components_[: min(count, x.shape[1] - 1)]
-        return FittedPrincipalComponents(decomposition.mean_, kept, scaling)
+        kept = directions[: min(int(count), x.shape[1] - 1)]
+        return FittedPrincipalComponents(centre, kept, scaling)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedPrincipalComponents:
     """Fitted components and the scaling in front of them."""
 
-    centre: NDArray[np.float64]
-    basis: NDArray[np.float64]
+    centre: Floats
+    basis: Floats
     scaling: Scaling
 
-    def losses(self, pool: Pool) -> NDArray[np.float64]:
+    def losses(self, pool: Pool) -> Floats:
         """Squared reconstruction error of every row, ``(n,)``, in scaled units."""
         x = pool.matrix()
         require_finite(x, who="pca")
         centred = self.scaling.apply(x) - self.centre
         return reconstruction_error(centred, centred @ self.basis.T @ self.basis)
+
+    def gradients(self, pool: Pool) -> NDArray[np.float64]:
+        """Derivatives of every row's loss in the centre and the basis, ``(n, d (1 + k))``.
+
+        Both are multiples of what is left unexplained: it, and it times each component's score.
+        """
+        x = pool.matrix()
+        require_finite(x, who="pca")
+        centred = self.scaling.apply(x) - self.centre
+        scores = centred @ self.basis.T
+        left = centred - scores @ self.basis
+        factors = np.concatenate([np.ones((len(x), 1)), scores], axis=1)
+        gradients: Floats = -2 * factors[:, :, None] * left[:, None, :]
+        return gradients.reshape(len(x), -1)
+
+    def refit(self, pool: Pool, rng: np.random.Generator) -> FittedPrincipalComponents:
+        """Decompose other rows, with the scaling and number of components of this fit."""
+        del rng
+        x = pool.matrix()
+        require_finite(x, who="pca")
+        centre, directions, _ = _decompose(self.scaling.apply(x))
+        return FittedPrincipalComponents(centre, directions[: len(self.basis)], self.scaling)
+
+    fit_anew = refit  # nothing here has a start
+
+
+def _decompose(scaled: Floats) -> tuple[Floats, Floats, Floats]:
+    """Centre, principal directions ``(k, d)`` and their variances; rows may span less than d."""
+    centre = scaled.mean(axis=0)
+    _, spread, directions = np.linalg.svd(scaled - centre, full_matrices=False)
+    spans = spread > 1e-12 * max(1.0, spread[0])
+    return centre, directions[spans], spread[spans] ** 2

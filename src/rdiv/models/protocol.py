@@ -16,8 +16,10 @@ __all__ = ["FittedModel", "Model"]
 class FittedModel(Protocol):
     """A hypothesis: it says how badly it does on each row.
 
-    Two more methods are optional. ``gradients(pool)`` gives the derivatives of each row's loss in
-    the parameters, ``(n, m)``. ``refit(pool, rng)`` fits again on other rows, starting here.
+    Four more methods are optional. ``gradients(pool)`` gives the derivatives of each row's loss in
+    the parameters, ``(n, m)``; ``residuals(pool)`` those in the predictions, ``(n, r)``.
+    ``refit(pool, rng)`` fits again on other rows, starting here, and ``fit_anew(pool, rng)`` from
+    nothing; both keep what was settled on the whole pool, such as a scaling.
     """
 
     def losses(self, pool: Pool) -> NDArray[np.float64]:

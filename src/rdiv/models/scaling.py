@@ -12,10 +12,20 @@ __all__ = ["Scaling", "fit_scaling"]
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Centre and scale of each column."""
+    """Centre and scale of each column.
+
+    Parameters
+    ----------
+    centre, scale : (d,) arrays
+    log_volume : float
+        Sum of the log scales of the columns that vary. Added to the negative log density of
+        scaled rows, it gives the one of the rows as they were; a constant column has no density
+        and no part in it.
+    """
 
     centre: NDArray[np.float64]
     scale: NDArray[np.float64]
+    log_volume: float = 0.0
 
     def apply(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Columns in units of their own spread."""
@@ -37,5 +47,7 @@ def fit_scaling(x: NDArray[np.float64]) -> Scaling:
     largest[largest == 0] = 1.0
     unit = x / largest
     centre, spread = unit.mean(axis=0), unit.std(axis=0)
-    spread[spread <= 1e-14] = 1.0
-    return Scaling(centre * largest, spread * largest)
+    constant = spread <= 1e-14
+    spread[constant] = 1.0
+    scale = spread * largest
+    return Scaling(centre * largest, scale, float(np.log(scale[~constant]).sum()))

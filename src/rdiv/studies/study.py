@@ -75,11 +75,16 @@ class Contender:
         """The only task its model can do, if that is settled before the pool is seen."""
         if isinstance(self.discrepancy, str):
             model = self.model or self._model_of(source)
+            if hasattr(DISCREPANCIES[self.discrepancy], "model_role"):
+                return getattr(DISCREPANCIES[self.discrepancy], "task", None)
             return None if model is None else getattr(chosen(model, MODELS, "model"), "task", None)
-        return getattr(getattr(self.discrepancy, "model", None), "task", None)
+        inner = getattr(self.discrepancy, "model", None)
+        return getattr(self.discrepancy if inner is None else inner, "task", None)
 
     def _model_of(self, source: Source) -> str | None:
-        takes = "model" in DISCREPANCIES[self.discrepancy].__dataclass_fields__  # type: ignore[attr-defined]
+        """The source's own model, for a test that fits one to the data."""
+        cls = DISCREPANCIES[self.discrepancy]
+        takes = "model" in cls.__dataclass_fields__ and not hasattr(cls, "model_role")  # type: ignore[attr-defined]
         return getattr(source, "model", None) if takes else None
 
 

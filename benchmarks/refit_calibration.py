@@ -1,0 +1,302 @@
+"""Null draws for tests that refit and stop early, and the same tests with a mistake to be caught.
+
+    python benchmarks/refit_calibration.py
+
+A stopped p-value is not uniform on a grid, but its distribution is known: with at most ``h``
+exceedances allowed, the test stops at draw ``l`` with probability ``h / (l (l + 1))`` and says
+``h / l``; else each of ``1/(B+1), ..., h/(B+1)`` comes as often. So ``P(p <= a) = a`` at every
+value ``a`` that p can take, alpha included, and the check is two-sided as for other tests.
+A cell that fails is run once more with new draws and four times as many, and that result stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.calibration import LEVELS, RESAMPLES, SIZES, Check, density, numbers
+from rdiv.discrepancies import CrossRisk, HDivergence, Prepared
+from rdiv.discrepancies.split_fits import RefitSplits, split_fits
+from rdiv.models import GaussianMixture, Ridge
+from rdiv.permutation import allowed_exceedances, permute
+from rdiv.samples.pool import Pool
+from rdiv.samples.pooling import pool_samples
+from rdiv.threads import one_thread
+from rdiv.two_sample import two_sample_test
+
+ALPHA = 0.1
+CHUNK = 50
+
+Draw = Callable[[int, int, np.random.Generator], dict[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class FewSteps:
+    """Linear regression by a few gradient steps: a fit that has not ended and remembers its start.
+
+    What a network with a small budget does, in a millisecond.
+    """
+
+    weights: NDArray[np.float64] | None = None
+
+    task = "regression"
+
+    def fit(self, pool: Pool, rng: np.random.Generator) -> FewSteps:
+        """Three steps from zero."""
+        del rng
+        return self._after(pool, np.zeros(pool.matrix().shape[1]))
+
+    def refit(self, pool: Pool, rng: np.random.Generator) -> FewSteps:
+        """Three steps from here."""
+        del rng
+        assert self.weights is not None
+        return self._after(pool, self.weights)
+
+    def losses(self, pool: Pool) -> NDArray[np.float64]:
+        """Squared error of every row."""
+        assert self.weights is not None
+        losses: NDArray[np.float64] = (pool.y - pool.matrix() @ self.weights) ** 2
+        return losses
+
+    def _after(self, pool: Pool, weights: NDArray[np.float64]) -> FewSteps:
+        x = pool.matrix()
+        for _ in range(3):
+            weights = weights + 0.1 * x.T @ (pool.y - x @ weights) / len(x)
+        return FewSteps(weights)
+
+
+@dataclass(frozen=True)
+class RefitCell:
+    """One test that refits, on one kind of null data."""
+
+    name: str
+    draw: Draw
+    build: Callable[[], Any]
+    draws: int = 1000
+
+
+CELLS = (
+    RefitCell("h-div ridge", numbers, lambda: HDivergence(Ridge())),
+    RefitCell("h-div ridge, max", numbers, lambda: HDivergence(Ridge(), "max")),
+    RefitCell("cross-risk ridge", numbers, lambda: CrossRisk(Ridge())),
+    RefitCell("h-div few gradient steps, warm", numbers, lambda: HDivergence(FewSteps())),
+    RefitCell("h-div gmm, warm", density, lambda: HDivergence(GaussianMixture(2))),
+    RefitCell("h-div gmm, cold", density, lambda: HDivergence(GaussianMixture(2), warm=False)),
+)
+
+
+def null_pvalues(cell: RefitCell, sizes: tuple[int, int], draws: range) -> NDArray[np.float64]:
+    """p-values of a cell, one for each draw."""
+    pvalues = []
+    with one_thread():
+        for i in draws:
+            given = cell.draw(*sizes, np.random.default_rng([30, i]))
+            result = two_sample_test(
+                **given, discrepancy=cell.build(),
+                n_resamples=RESAMPLES[sizes], alpha=ALPHA, rng=i,
+            )  # fmt: skip
+            pvalues.append(result.pvalue)
+    return np.array(pvalues)
+
+
+# --- the check ------------------------------------------------------------------------------------
+
+
+def stopped_distribution(
+    n_resamples: int, alpha: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The values that a sequential p-value takes, in rising order, and their probabilities."""
+    h = allowed_exceedances(alpha, n_resamples)
+    stops = np.arange(h, n_resamples + 1)
+    finished = np.arange(1, h + 1) / (n_resamples + 1)
+    values = np.concatenate([finished, (h / stops)[::-1]])
+    chances = np.concatenate(
+        [np.full(h, 1 / (n_resamples + 1)), (h / (stops * (stops + 1.0)))[::-1]]
+    )
+    return values, chances
+
+
+def check_stopped(pvalues: NDArray[np.float64], n_resamples: int, alpha: float = ALPHA) -> Check:
+    """Compare sequential p-values with the distribution they must have.
+
+    Two-sided binomial tests of the level, and a chi-square test over all values; neighbouring
+    values are put together until at least five draws are expected.
+    """
+    from scipy.stats import binomtest, chisquare
+
+    rejections = tuple(int((pvalues <= level + 1e-12).sum()) for level in LEVELS)
+    surprises = [
+        float(binomtest(count, len(pvalues), level).pvalue)
+        for count, level in zip(rejections, LEVELS, strict=True)
+    ]
+    values, chances = stopped_distribution(n_resamples, alpha)
+    place = np.searchsorted(values, pvalues - 1e-9)
+    if (np.abs(values[np.minimum(place, len(values) - 1)] - pvalues) > 1e-9).any():
+        return Check(len(pvalues), rejections, (*surprises, 0.0))  # a value that cannot be
+    counts = np.bincount(place, minlength=len(values))
+    starts = _bins(len(pvalues) * chances)
+    observed, expected = (np.add.reduceat(part, starts) for part in (counts, chances))
+    surprise = chisquare(observed, expected * len(pvalues)).pvalue
+    return Check(len(pvalues), rejections, (*surprises, float(surprise)))
+
+
+def _bins(expected: NDArray[np.float64]) -> list[int]:
+    """Where bins begin that hold at least five expected draws each."""
+    starts, held = [0], 0.0
+    for place, count in enumerate(expected):
+        if held >= 5 and expected[place:].sum() >= 5:
+            starts.append(place)
+            held = 0.0
+        held += count
+    return starts
+
+
+# --- broken twins: the observed split is fitted by another rule -----------------------------------
+
+Gain = Callable[[RefitSplits, NDArray[np.bool_]], float]
+
+
+def gain(splits: RefitSplits, mask: NDArray[np.bool_]) -> float:
+    """H-divergence of one split."""
+    share = mask.mean()
+    return splits.pooled_risk - float(splits.own_risks(mask[None])[0] @ [share, 1 - share])
+
+
+def luckiest_of_three(splits: RefitSplits, mask: NDArray[np.bool_]) -> float:
+    """The best of three random starts, as if someone had tried again until it looked right."""
+    return max(gain(replace(splits, entropy=splits.entropy + i), mask) for i in range(3))
+
+
+def from_its_own_sides(splits: RefitSplits, mask: NDArray[np.bool_]) -> float:
+    """A start that saw the labels: each side trains on from fits to that side."""
+    risks = []
+    for side in (mask, ~mask):
+        rows = splits.pool.take(np.flatnonzero(side))
+        rng = np.random.default_rng(0)
+        fitted = splits.fitted
+        for _ in range(5):
+            fitted = fitted.refit(rows, rng)  # type: ignore[attr-defined]
+        risks.append(float(fitted.losses(rows).mean()))
+    return splits.pooled_risk - float(np.dot(risks, [mask.mean(), 1 - mask.mean()]))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A test that treats the observed split in a way of its own."""
+
+    draw: Draw
+    test: HDivergence
+    favour: Gain
+
+
+BROKEN = {
+    "the luckiest of three starts for the observed split": Mistake(
+        density, HDivergence(GaussianMixture(4), warm=False), luckiest_of_three
+    ),
+    "an observed split that starts from fits to its own sides": Mistake(
+        numbers, HDivergence(FewSteps()), from_its_own_sides
+    ),
+}
+
+
+def broken_pvalues(name: str, sizes: tuple[int, int], draws: range) -> NDArray[np.float64]:
+    """p-values of H-divergence when the observed split is fitted by a rule of its own."""
+    with one_thread():
+        return np.array([_broken(BROKEN[name], sizes, i) for i in draws])
+
+
+def _broken(mistake: Mistake, sizes: tuple[int, int], i: int) -> float:
+    pooled = pool_samples(**mistake.draw(*sizes, np.random.default_rng([31, i])), rng=i)
+    test = mistake.test
+    splits = split_fits(test.model, pooled.pool, pooled.stream("fit"), warm=test.warm)
+    assert isinstance(splits, RefitSplits)
+
+    def statistic(masks: NDArray[np.bool_]) -> NDArray[np.float64]:
+        rules = [mistake.favour if np.array_equal(mask, pooled.is_p) else gain for mask in masks]
+        return np.array([rule(splits, mask) for rule, mask in zip(rules, masks, strict=True)])
+
+    return permute(
+        Prepared(statistic, refits=True), pooled.is_p, n_resamples=RESAMPLES[sizes],
+        rng=pooled.stream("masks"), alpha=ALPHA,
+    ).pvalue  # fmt: skip
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+INTRO = """\
+# Calibration of tests that refit
+
+<!-- Written by benchmarks/refit_calibration.py (make calibrate); do not edit. -->
+
+H-divergence and cross-risk of models that are fitted anew for every relabelling, stopped early.
+Columns as in [Calibration](calibration.md); the chi-square compares with the known distribution of
+a stopped p-value. Tests broken on purpose must be caught by the same check.
+Command: `python benchmarks/refit_calibration.py --out docs/calibration_refits.md`.
+
+| test | rows | draws | at 0.05 | at 0.10 | chi-square p | verdict |
+|---|---|---|---|---|---|---|\
+"""
+
+
+def main() -> None:
+    """Print one line for each cell and each twin, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, help="markdown page to write")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the full counts to run")
+    parser.add_argument("--jobs", type=int, default=2)
+    args = parser.parse_args()
+    lines = []
+    for line in page(args.share, args.jobs):
+        print(line, flush=True)
+        lines.append(line)
+    if args.out:
+        args.out.write_text("\n".join(lines) + "\n")
+
+
+def page(share: float, jobs: int) -> Iterator[str]:
+    """Lines of the page: the cells, then the broken twins."""
+    yield from INTRO.split("\n")
+    for place, cell in enumerate(CELLS):
+        draws = max(CHUNK, round(cell.draws * share))
+        for sizes in SIZES:
+            found, verdict = _run(_cell_chunk, place, sizes, range(draws), jobs), "holds"
+            if not found.passed:
+                found = _run(_cell_chunk, place, sizes, range(draws, 5 * draws), jobs)
+                verdict = "holds (second run)" if found.passed else "FAILS"
+            yield _line(cell.name, sizes, found, verdict)
+    for mistake in BROKEN:
+        found = _run(broken_pvalues, mistake, (20, 30), range(max(200, round(500 * share))), jobs)
+        yield _line(f"*{mistake}*", (20, 30), found, "NOT CAUGHT" if found.passed else "caught")
+
+
+def _run(chunk: Any, what: Any, sizes: tuple[int, int], draws: range, jobs: int) -> Check:
+    starts = range(draws.start, draws.stop, CHUNK)
+    parts = Parallel(n_jobs=jobs)(
+        delayed(chunk)(what, sizes, range(i, min(i + CHUNK, draws.stop))) for i in starts
+    )
+    return check_stopped(np.concatenate(parts), RESAMPLES[sizes])
+
+
+def _cell_chunk(place: int, sizes: tuple[int, int], draws: range) -> NDArray[np.float64]:
+    return null_pvalues(CELLS[place], sizes, draws)
+
+
+def _line(name: str, sizes: tuple[int, int], found: Check, verdict: str) -> str:
+    rates = " | ".join(f"{count / found.draws:.4f}" for count in found.rejections)
+    counts = f"{sizes[0]} + {sizes[1]} | {found.draws} | {rates} | {found.surprises[-1]:.3f}"
+    return f"| {name} | {counts} | {verdict} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""Omnibus: several discrepancies as one test, on the same relabellings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from inspect import isclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.discrepancies.combining import nested_min_p
+from rdiv.discrepancies.protocol import Masks, Prepared
+from rdiv.discrepancies.r_divergence import RDivergence
+from rdiv.discrepancies.score import Score
+from rdiv.models.estimators import as_model
+from rdiv.models.protocol import FittedModel, Model
+from rdiv.samples.pool import Pool
+from rdiv.spelling import spelled
+
+__all__ = ["Omnibus", "combined"]
+
+
+@dataclass(frozen=True)
+class Omnibus:
+    """The smallest p-value of several discrepancies, ranked among the same relabellings.
+
+    It is never far from the best of its members, and of exact level without a correction for how
+    many there are.
+
+    Parameters
+    ----------
+    model : Model, optional
+        The members are then r-div and score of this model, from one fit.
+    members : sequence of discrepancies, optional
+        Instead of `model`. A member may itself be a sequence: its discrepancies are combined
+        first, and count as one in the combination of all. Members with equal models share a fit.
+
+    Notes
+    -----
+    Every relabelling, the observed one included, is ranked among all in every member; the smallest
+    of its p-values is its statistic, ties broken by the sum of their logs. If any member learns
+    with labels, all members work on the half that was held back from learning.
+
+    Examples
+    --------
+    >>> from rdiv import two_sample_test
+    >>> rng = np.random.default_rng(0)
+    >>> p, q = rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) @ [[1.0, 0.6], [0.0, 0.8]]
+    >>> result = two_sample_test(p, q, "omnibus", model="gmm", rng=0)
+    >>> print(result.rejected, list(result.notes["pvalues"]))
+    True ['r-div', 'score ridge', 'score l4']
+    """
+
+    model: Model | None = None
+    members: Sequence[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.model is None) == (self.members is None):
+            raise ValueError(
+                "omnibus needs either a model, whose r-div and score it combines, or members; "
+                f"got {'neither' if self.model is None else 'both'}."
+            )
+        if self.model is not None:
+            object.__setattr__(self, "model", as_model(self.model))
+            return
+        if isinstance(self.members, str) or not self.members:
+            raise ValueError(
+                f"members must be a list of discrepancies, got {self.members!r}; "
+                "name at least one, as an object."
+            )
+        object.__setattr__(self, "members", tuple(_as_member(member) for member in self.members))
+
+    @property
+    def levels(self) -> tuple[tuple[Any, ...], ...]:
+        """The members, each as the tuple of discrepancies that are combined first."""
+        if self.model is not None:
+            return (RDivergence(self.model),), (Score(self.model),)
+        assert self.members is not None
+        return tuple(m if isinstance(m, tuple) else (m,) for m in self.members)
+
+    @property
+    def task(self) -> str | None:
+        """The one task that all members can do, if there is only one."""
+        tasks = {_task(each) for level in self.levels for each in level} - {None}
+        return tasks.pop() if len(tasks) == 1 else None
+
+    @property
+    def learns(self) -> bool:
+        """Whether any member learns with labels on one half."""
+        return any(getattr(each, "learns", False) for level in self.levels for each in level)
+
+    def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Omnibus:
+        """Let the members that learn do so; the others wait for the held-out half."""
+
+        def learned(each: Any) -> Any:
+            return each.learn(pool, is_p, rng) if getattr(each, "learns", False) else each
+
+        return Omnibus(members=tuple(tuple(learned(each) for each in m) for m in self.levels))
+
+    def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
+        """Prepare every member; equal models are fitted once."""
+        fits = _Fits(pool, rng)
+        name = _namer(self.levels)
+        levels = [
+            _unique((name(each), fits.prepare(each)) for each in level) for level in self.levels
+        ]
+        return combined(_unique((" or ".join(level), combined(level)) for level in levels))
+
+
+@dataclass(frozen=True, eq=False)
+class _Fits:
+    """Members prepared on one pool, with one fit for every model that occurs."""
+
+    pool: Pool
+    rng: np.random.Generator
+    known: list[tuple[Model, FittedModel]] = field(default_factory=list)
+
+    def prepare(self, member: Any) -> Prepared:
+        model, from_fit = getattr(member, "model", None), getattr(member, "from_fit", None)
+        if model is None or from_fit is None:
+            found = member.prepare(self.pool, self.rng.spawn(1)[0])
+        else:
+            found = from_fit(self._fitted(model), self.pool)
+        prepared = found if isinstance(found, Prepared) else Prepared(found)
+        if prepared.refits:
+            raise ValueError(
+                f"{type(member).__name__} fits its model anew for every relabelling, which cannot "
+                "be combined; use score, which sees the same directions from one fit."
+            )
+        return prepared
+
+    def _fitted(self, model: Model) -> FittedModel:
+        for known, fitted in self.known:
+            if known == model:
+                return fitted
+        # The first fit draws from the stream itself, as the same model does outside an omnibus.
+        fitted = model.fit(self.pool, self.rng.spawn(1)[0] if self.known else self.rng)
+        self.known.append((model, fitted))
+        return fitted
+
+
+def combined(members: Mapping[str, Prepared]) -> Prepared:
+    """Several prepared tests of one pool as one: their columns side by side, min-p over them.
+
+    Numbers per row (losses, gradients) and the gap are those of the first member that has them.
+
+    Examples
+    --------
+    >>> from rdiv.discrepancies.statistics import mean_gap
+    >>> low, high = mean_gap(np.array([0.0, 1.0, 5.0])), mean_gap(np.array([2.0, 2.0, 3.0]))
+    >>> both = combined({"low": low, "high": high})
+    >>> print(both.statistic(np.array([[True, True, False]])).shape, both.parts)
+    (1, 2) ('low', 'high')
+    """
+    tests = list(members.values())
+    if len(tests) == 1:
+        return tests[0]
+
+    def statistic(masks: Masks) -> NDArray[np.float64]:
+        columns = [test.statistic(masks).reshape(len(masks), -1) for test in tests]
+        return np.concatenate(columns, axis=1)
+
+    def first(name: str) -> Any:
+        return next((v for test in tests if (v := getattr(test, name)) is not None), None)
+
+    parts = {name: test.parts or ("",) for name, test in members.items()}
+    return Prepared(
+        statistic,
+        combine=nested_min_p([(len(test.parts) or 1, test.combine) for test in tests]),
+        parts=tuple(f"{name} {part}".strip() for name, own in parts.items() for part in own),
+        risks=first("risks"),
+        losses=first("losses"),
+        gradients=first("gradients"),
+        gap=first("gap"),
+        notes={key: value for test in reversed(tests) for key, value in test.notes.items()},
+    )
+
+
+def _as_member(member: Any) -> Any:
+    if isinstance(member, tuple | list):
+        return tuple(_as_member(each) for each in member)
+    if isclass(member) or not (hasattr(member, "prepare") or hasattr(member, "learn")):
+        raise TypeError(
+            f"a member of omnibus must be a discrepancy, got {member!r}; "
+            "pass an object such as rdiv.discrepancies.Energy()."
+        )
+    return member
+
+
+def _namer(levels: Sequence[Sequence[Any]]) -> Callable[[Any], str]:
+    """Function from a member to its name, with that of its model where there are several."""
+    from rdiv.discrepancies import BY_NAME
+    from rdiv.models import BY_NAME as MODELS
+
+    def model(member: Any) -> str:
+        own = getattr(member, "model", None)
+        return "" if own is None else spelled(own, MODELS)
+
+    several = len({model(each) for level in levels for each in level} - {""}) > 1
+
+    def name(member: Any) -> str:
+        own = f" {model(member)}" if several else ""
+        return spelled(member, BY_NAME, without=("model",)) + own
+
+    return name
+
+
+def _unique(named: Iterable[tuple[str, Prepared]]) -> dict[str, Prepared]:
+    """Named tests, a repeated name with a number."""
+    found: dict[str, Prepared] = {}
+    for name, prepared in named:
+        count = sum(known == name or known.startswith(f"{name} #") for known in found)
+        found[f"{name} #{count + 1}" if count else name] = prepared
+    return found
+
+
+def _task(discrepancy: Any) -> str | None:
+    inner = discrepancy if hasattr(discrepancy, "task") else getattr(discrepancy, "model", None)
+    task: str | None = getattr(inner, "task", None)
+    return task

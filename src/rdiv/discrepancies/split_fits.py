@@ -1,0 +1,151 @@
+"""One model for each side of a split: what H-divergence and cross-risk need of a model."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.discrepancies.gram import check_memory, gaussian_gram
+from rdiv.discrepancies.protocol import Masks
+from rdiv.models.cross_fit import FittedCrossFit
+from rdiv.models.estimators import as_model
+from rdiv.models.frozen import Frozen
+from rdiv.models.kernel_density import FittedKernelDensity
+from rdiv.models.protocol import FittedModel, Model
+from rdiv.models.refitting import fit_again
+from rdiv.samples.pool import Pool
+
+__all__ = ["KernelSplits", "RefitSplits", "SplitFits", "refittable", "split_fits"]
+
+Floats = NDArray[np.float64]
+
+_SMALLEST_SUM = 1e-300  # a density that underflowed; its log costs 691 nats
+
+
+def split_fits(model: Model, pool: Pool, rng: np.random.Generator, *, warm: bool) -> SplitFits:
+    """The label-blind work: the pooled fit, and functions from masks to risks of side fits."""
+    fitted = model.fit(pool, rng)
+    if isinstance(fitted, FittedKernelDensity):
+        return KernelSplits.of(fitted, pool)
+    entropy = int(rng.integers(2**63))
+    return RefitSplits(model, fitted, pool, entropy, warm, float(np.mean(fitted.losses(pool))))
+
+
+def refittable(model: object, name: str) -> Model:
+    """The model that is fitted to each side; one that never changes has no sides."""
+    if isinstance(model, Frozen):
+        raise ValueError(
+            f"{name} fits a model to each sample, got {model}, which is never fitted again; "
+            "use r-div, or pass the model bare to have it fitted."
+        )
+    return as_model(model)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSplits:
+    """Kernel densities of both sides of any split, as masked row sums of one kernel matrix.
+
+    Bandwidth and whitening are those of the pool, so a refit only changes which rows are summed.
+    """
+
+    kernel: Floats
+    per_row: Floats
+    pooled_risk: float
+
+    refits = False
+    cost = "none: one kernel matrix serves every split"
+
+    @classmethod
+    def of(cls, fitted: FittedKernelDensity, pool: Pool) -> KernelSplits:
+        """All pairs once; a constant common to all densities is left out."""
+        check_memory(len(pool), "a kde for each side", "another model")
+        coordinates, _ = fitted.whitening(pool.matrix())
+        kernel = gaussian_gram(coordinates / fitted.factor, 1.0)
+        per_row = kernel.sum(axis=1)
+        return cls(kernel, per_row, float(-np.log(per_row / len(pool)).mean()))
+
+    def own_risks(self, masks: Masks) -> Floats:
+        """Mean losses ``(b, 2)`` of p under the model of p and of q under that of q."""
+        under_p = masks.astype(np.float64) @ self.kernel
+        # No row of q loses its own kernel, 1, so the difference keeps its digits.
+        own = np.where(masks, under_p, self.per_row - under_p)
+        n_p, n_q = _sizes(masks)
+        return _side_means(own, masks) + np.log([n_p, n_q]).T
+
+    def crossed_risks(self, masks: Masks) -> Floats:
+        """Mean losses ``(b, 2)`` of p under the model of q and of q under that of p."""
+        under_p = masks.astype(np.float64) @ self.kernel
+        under_q = (~masks).astype(np.float64) @ self.kernel  # a difference would lose the tails
+        n_p, n_q = _sizes(masks)
+        return _side_means(np.where(masks, under_q, under_p), masks) + np.log([n_q, n_p]).T
+
+
+@dataclass(frozen=True, eq=False)
+class RefitSplits:
+    """A model fitted anew to each side of a split, by one rule for the observed and all others.
+
+    The start is the label-blind pooled fit (``warm``) or none; the randomness is a function of the
+    split alone, whichever side is called p.
+    """
+
+    model: Model
+    fitted: FittedModel
+    pool: Pool
+    entropy: int
+    warm: bool
+    pooled_risk: float
+
+    refits = True
+
+    @property
+    def cost(self) -> str:
+        """How many models each split takes."""
+        folds = len(self.fitted.fits) if isinstance(self.fitted, FittedCrossFit) else 1
+        return f"{2 * folds} models for each split"
+
+    def own_risks(self, masks: Masks) -> Floats:
+        """Mean losses ``(b, 2)`` of p under the model of p and of q under that of q."""
+        return np.stack([self._risks(mask, crossed=False) for mask in masks])
+
+    def crossed_risks(self, masks: Masks) -> Floats:
+        """Mean losses ``(b, 2)`` of p under the model of q and of q under that of p."""
+        return np.stack([self._risks(mask, crossed=True) for mask in masks])
+
+    def _risks(self, mask: NDArray[np.bool_], *, crossed: bool) -> Floats:
+        sides = [self.pool.take(np.flatnonzero(side)) for side in (mask, ~mask)]
+        streams = self._streams(mask)
+        fits = [
+            fit_again(self.model, self.fitted, side, stream, warm=self.warm)
+            for side, stream in zip(sides, streams, strict=True)
+        ]
+        judges = reversed(fits) if crossed else fits
+        return np.array(
+            [np.mean(fit.losses(side)) for fit, side in zip(judges, sides, strict=True)]
+        )
+
+    def _streams(self, mask: NDArray[np.bool_]) -> list[np.random.Generator]:
+        """Streams of both sides: the side that holds row 0 gets the first of the split's two."""
+        first = mask if mask[0] else ~mask
+        digest = hashlib.blake2b(np.packbits(first).tobytes(), digest_size=16).digest()
+        seeds = np.random.SeedSequence([self.entropy, int.from_bytes(digest)]).spawn(2)
+        streams = [np.random.default_rng(seed) for seed in seeds]
+        return streams if mask[0] else streams[::-1]
+
+
+SplitFits = KernelSplits | RefitSplits
+
+
+def _sizes(masks: Masks) -> tuple[Floats, Floats]:
+    n_p = masks.sum(axis=1).astype(np.float64)
+    return n_p, masks.shape[1] - n_p
+
+
+def _side_means(sums: Floats, masks: Masks) -> Floats:
+    """Mean of ``-log(sums)`` over the rows of each side, ``(b, 2)``."""
+    logs = np.log(np.maximum(sums, _SMALLEST_SUM, out=sums), out=sums)
+    of_p = np.einsum("ij,ij->i", logs, masks)
+    n_p, n_q = _sizes(masks)
+    return -np.stack([of_p / n_p, (logs.sum(axis=1) - of_p) / n_q], axis=1)

@@ -1,0 +1,128 @@
+"""Omnibus: its members on the same relabellings, one fit, and learners on the held-out half."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rdiv
+from rdiv.discrepancies import Energy, GaussianMmd, Omnibus, Prepared, RDivergence, Score
+from rdiv.discrepancies.combining import min_p
+from rdiv.models import KernelDensity, Ridge
+from rdiv.permutation import permutation_pvalue, permute
+from rdiv.samples import Pool
+
+RNG = np.random.default_rng
+X = RNG(0).normal(size=(80, 2))
+Y = X[:, 0] + RNG(1).normal(size=80)
+P, Q = (X[:40], Y[:40]), (X[40:], Y[40:])
+
+
+def test_it_is_the_nested_minimum_of_its_members() -> None:
+    pool, is_p = Pool(X, y=Y, task="regression"), np.arange(80) < 40
+    prepared = Omnibus(Ridge()).prepare(pool, RNG(0))
+    assert prepared.parts == ("r-div", "score ridge", "score l4")
+    null = permute(prepared, is_p, n_resamples=99, rng=RNG(1))
+    members = [test.prepare(pool, RNG(0)) for test in (RDivergence(Ridge()), Score(Ridge()))]
+    columns = [permute(m, is_p, n_resamples=99, rng=RNG(1)).parts for m in members]
+    np.testing.assert_allclose(null.parts, np.concatenate(columns, axis=1), rtol=1e-12)
+    combined = min_p(np.stack([columns[0][:, 0], min_p(columns[1])], axis=1))
+    assert null.pvalue == permutation_pvalue(combined[0], combined[1:])
+
+
+def test_the_result_has_the_p_values_of_its_parts() -> None:
+    result = rdiv.two_sample_test(P, Q, "omnibus", model="ridge", n_resamples=99, rng=0)
+    assert result.model == "ridge"
+    alone = rdiv.two_sample_test(P, Q, "r-div", model="ridge", n_resamples=99, rng=0)
+    assert result.notes["pvalues"]["r-div"] == alone.pvalue
+    assert f"parts: r-div p = {alone.pvalue:.3g}, score ridge p = " in str(result)
+    assert (result.risk_p, result.risk_q) == (alone.risk_p, alone.risk_q)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Ridge regression that counts its fits."""
+
+    fits: list[int] = field(default_factory=list, compare=False, hash=False)
+
+    task = "regression"
+
+    def fit(self, pool: Pool, rng: np.random.Generator) -> Any:
+        self.fits.append(len(pool))
+        return Ridge().fit(pool, rng)
+
+
+def test_equal_models_are_fitted_once() -> None:
+    model = Counting()
+    rdiv.two_sample_test(P, Q, "omnibus", model=model, n_resamples=19, rng=0)
+    assert model.fits == [80]
+    members = [RDivergence(model), Score(model), RDivergence(Counting())]
+    rdiv.two_sample_test(P, Q, Omnibus(members=members), n_resamples=19, rng=0)
+    assert model.fits == [80, 80]
+
+
+def test_any_members_in_levels() -> None:
+    members = [
+        (RDivergence(KernelDensity()), RDivergence("gmm")),
+        (Score("gmm"), Score(KernelDensity())),
+        Energy(),
+    ]
+    omnibus = Omnibus(members=members)
+    result = rdiv.two_sample_test(X[:40], X[40:] + 1, omnibus, n_resamples=99, rng=0)
+    assert result.rejected
+    assert list(result.notes["pvalues"]) == [
+        "r-div kde or r-div gmm r-div kde",
+        "r-div kde or r-div gmm r-div gmm",
+        "score gmm or score kde score gmm ridge",
+        "score gmm or score kde score gmm l4",
+        "score gmm or score kde score kde ridge",
+        "score gmm or score kde score kde l4",
+        "energy",
+    ]
+
+
+def test_with_a_learner_all_members_work_on_the_held_out_half() -> None:
+    omnibus = Omnibus(members=[GaussianMmd("power"), Energy()])
+    assert omnibus.learns
+    result = rdiv.two_sample_test(X[:40], X[40:] + 2, omnibus, n_resamples=99, rng=0)
+    assert result.notes["rows tested"] == 40
+    assert result.rejected
+    assert not Omnibus(members=[Energy()]).learns
+
+
+def test_a_single_member_is_that_member() -> None:
+    one = rdiv.two_sample_test(X[:40], X[40:], Omnibus(members=[Energy()]), n_resamples=99, rng=0)
+    alone = rdiv.two_sample_test(X[:40], X[40:], Energy(), n_resamples=99, rng=0)
+    assert one.pvalue == alone.pvalue
+
+
+def test_tests_that_refit_are_refused() -> None:
+    class Refitting:
+        def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
+            return Prepared(lambda masks: masks[:, 0] * 1.0, refits=True)
+
+    with pytest.raises(ValueError, match="cannot be combined"):
+        rdiv.two_sample_test(X[:40], X[40:], Omnibus(members=[Refitting(), Energy()]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "got neither"),
+        ({"model": Ridge(), "members": [Energy()]}, "got both"),
+        ({"members": []}, "at least one"),
+        ({"members": "energy"}, "as an object"),
+    ],
+)
+def test_bad_settings(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Omnibus(**settings)
+
+
+def test_members_must_be_discrepancies() -> None:
+    for wrong in ("energy", Energy, 3):
+        with pytest.raises(TypeError, match="must be a discrepancy"):
+            Omnibus(members=[wrong, Energy()])
