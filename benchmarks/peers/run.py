@@ -42,12 +42,14 @@ class Peer:
 GITHUB = "git+https://github.com/"
 PEERS = {
     "torch-two-sample": Peer(
-        ("torch", "numpy", "cython", "setuptools", GITHUB + "josipd/torch-two-sample"),
+        ("torch", "numpy", "cython", "setuptools", "wheel", GITHUB + "josipd/torch-two-sample"),
         (49, 99),
         2000,
     ),
-    "mmdfuse": Peer(("jax", "numpy", GITHUB + "antoninschrab/mmdfuse")),
-    "mmdfuse-smallest": Peer(("jax", "numpy", GITHUB + "antoninschrab/mmdfuse")),
+    "mmdfuse": Peer(("jax", "numpy", "setuptools", "wheel", GITHUB + "antoninschrab/mmdfuse")),
+    "mmdfuse-smallest": Peer(
+        ("jax", "numpy", "setuptools", "wheel", GITHUB + "antoninschrab/mmdfuse")
+    ),
     "alibi-detect": Peer(("alibi-detect[torch]",), (49, 99), 2000),
     "frouros": Peer(("frouros",), (19, 49), 0),
     "hyppo": Peer(("hyppo",), (5, 15), 0),

@@ -10,8 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rdiv import discrepancies, models, samples, sources, studies
+    from rdiv import discrepancies, models, samples, sources, studies, theory
     from rdiv.comparison import Comparison, compare
+    from rdiv.intervals import GapEstimate, estimate_gap
+    from rdiv.pilots import plan
+    from rdiv.plan_result import Plan
     from rdiv.results import TwoSampleResult
     from rdiv.samples.files import read
     from rdiv.studies.power import PowerStudy, power_study
@@ -19,18 +22,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison",
+    "GapEstimate",
+    "Plan",
     "PowerStudy",
     "TwoSampleResult",
     "__version__",
     "compare",
     "discrepancies",
+    "estimate_gap",
     "models",
+    "plan",
     "power_study",
     "r_divergence",
     "read",
     "samples",
     "sources",
     "studies",
+    "theory",
     "two_sample_test",
 ]
 
@@ -38,15 +46,19 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Comparison": "rdiv.comparison",
+    "GapEstimate": "rdiv.intervals",
+    "Plan": "rdiv.plan_result",
     "PowerStudy": "rdiv.studies.power",
     "TwoSampleResult": "rdiv.results",
     "compare": "rdiv.comparison",
+    "estimate_gap": "rdiv.intervals",
+    "plan": "rdiv.pilots",
     "power_study": "rdiv.studies.power",
     "r_divergence": "rdiv.two_sample",
     "read": "rdiv.samples.files",
     "two_sample_test": "rdiv.two_sample",
 }
-_PACKAGES = ("discrepancies", "models", "samples", "sources", "studies")
+_PACKAGES = ("discrepancies", "models", "samples", "sources", "studies", "theory")
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,20 @@ from numpy.typing import NDArray
 from rdiv.permutation import allowed_exceedances
 from rdiv.ties import TIE_TOLERANCE
 
-__all__ = ["Interval", "critical_value", "gap_interval", "smallest_detectable_gap"]
+__all__ = [
+    "Interval",
+    "critical_value",
+    "gap_interval",
+    "planned_critical",
+    "power_of_gap",
+    "rows_needed",
+    "smallest_detectable_gap",
+    "standard_error_of_gap",
+    "variance_of_mean",
+]
+
+MOST_ROWS = 10**12
+"""Rows beyond which a plan gives up."""
 
 
 class Interval(NamedTuple):
@@ -66,6 +79,120 @@ def smallest_detectable_gap(standard_error: float, critical: float, power: float
     from scipy.special import ndtri
 
     return _product(float(critical + ndtri(power)), standard_error)
+
+
+def power_of_gap(gap: float, standard_error: float, critical: float) -> float:
+    """How probably a gap of this size is found, in either direction.
+
+    Examples
+    --------
+    >>> print(round(power_of_gap(0.28, 0.1, 1.96), 3))
+    0.8
+    """
+    from scipy.special import ndtr
+
+    if not standard_error > 0:
+        return 1.0 if gap != 0 else 0.0
+    ratio = abs(gap) / standard_error
+    return float(ndtr(ratio - critical) + ndtr(-ratio - critical))
+
+
+def standard_error_of_gap(n_p: float, n_q: float, variance_p: float, variance_q: float) -> float:
+    """Standard error of a difference of two means.
+
+    Examples
+    --------
+    >>> print(standard_error_of_gap(100, 50, 4.0, 0.5))
+    0.22360679774997896
+    """
+    return float(np.sqrt(variance_p / n_p + variance_q / n_q))
+
+
+def variance_of_mean(losses: NDArray[np.float64], groups: NDArray[np.intp] | None = None) -> float:
+    """Variance of the mean of losses, times their number; with groups that of group sums.
+
+    Without groups it is the sample variance. With groups it is what the losses of as many
+    independent rows would need to vary for the mean to be as uncertain as it is.
+
+    Examples
+    --------
+    >>> print(variance_of_mean(np.array([1.0, 3.0])))
+    2.0
+    >>> print(variance_of_mean(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1])))
+    4.0
+    """
+    if groups is None:
+        return float(losses.var(ddof=1))
+    codes = np.unique(groups, return_inverse=True)[1]
+    sums = np.bincount(codes, losses - losses.mean())
+    return float((sums**2).sum() * len(sums) / (len(sums) - 1) / len(losses))
+
+
+def planned_critical(
+    n_p: float, n_q: float, variance_p: float, variance_q: float, alpha: float
+) -> float:
+    """What `critical_value` will be about at these sizes: Student's quantile, Welch's freedom.
+
+    Examples
+    --------
+    >>> print(round(planned_critical(10, 10, 1.0, 1.0, 0.05), 3))
+    2.101
+    """
+    from scipy.special import stdtrit
+
+    of_p, of_q = variance_p / n_p, variance_q / n_q
+    below = of_p**2 / max(n_p - 1, 1) + of_q**2 / max(n_q - 1, 1)
+    freedom = (of_p + of_q) ** 2 / below if below > 0 else n_p + n_q - 2
+    return float(stdtrit(freedom, 1 - alpha / 2))
+
+
+def rows_needed(
+    gap: float,
+    variance_p: float,
+    variance_q: float,
+    *,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    ratio: float = 1.0,
+) -> tuple[int, int]:
+    """Fewest rows of p and of q with which a gap is found with the given probability.
+
+    It is where `smallest_detectable_gap` comes down to the gap.
+
+    Parameters
+    ----------
+    gap : float
+        In units of the loss; its sign does not matter.
+    variance_p, variance_q : float
+        Variances of the losses of single rows.
+    ratio : float
+        Rows of q for each row of p.
+
+    Examples
+    --------
+    >>> print(rows_needed(0.5, 1.0, 1.0))
+    (64, 64)
+    """
+
+    def sizes(n_p: int) -> tuple[int, int]:
+        return n_p, max(2, int(np.ceil(ratio * n_p)))
+
+    def found(n_p: int) -> bool:
+        both = (*sizes(n_p), variance_p, variance_q)
+        error, critical = standard_error_of_gap(*both), planned_critical(*both, alpha)
+        return smallest_detectable_gap(error, critical, power) <= abs(gap)
+
+    few, many = 1, 2
+    while not found(many):
+        few, many = many, 2 * many
+        if many > MOST_ROWS:
+            raise ValueError(
+                f"a gap of {gap:g} would need more than {MOST_ROWS:g} rows; ask for a larger one."
+            )
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if found(middle) else (middle, many)
+    return sizes(many)
 
 
 def _product(critical: float, standard_error: float) -> float:

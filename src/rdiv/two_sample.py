@@ -33,6 +33,7 @@ __all__ = [
     "examine_model",
     "prepare",
     "r_divergence",
+    "texts",
     "two_sample_test",
 ]
 
@@ -150,7 +151,7 @@ def examine(
     """Test a pool that is made already; the numbers per row come back beside the result."""
     pool, is_p = pooled.pool, pooled.is_p
     said = {"task": pool.task, **(notes or {})}
-    text, model = _texts(discrepancy)
+    text, model = texts(discrepancy)
     if getattr(discrepancy, "learns", False):
         learn, test = halves(pool, is_p, pooled.stream("halves"))
         discrepancy = discrepancy.learn(pool.take(learn), is_p[learn], pooled.stream("learn"))
@@ -180,11 +181,11 @@ def examine_model(
     tests: list[Any] = [RDivergence(model)]
     if has_gradients(fitted):
         tests.append(Score(model))
-    prepared = {_texts(test)[0]: test.from_fit(fitted, pool) for test in tests}
+    prepared = {texts(test)[0]: test.from_fit(fitted, pool) for test in tests}
     together = combined(prepared)
     run = _Run(pooled, pool, pooled.is_p, alpha, n_resamples, {"task": pool.task, **(notes or {})})
     null = run.permuted(together, n_jobs)
-    text = _texts(tests[0])[1]
+    text = texts(tests[0])[1]
     results, start = {}, 0
     for name, part in prepared.items():
         stop = start + (len(part.parts) or 1)
@@ -267,7 +268,8 @@ def check_level(alpha: float, n_resamples: int) -> None:
         )
 
 
-def _texts(discrepancy: Any) -> tuple[str, str | None]:
+def texts(discrepancy: Any) -> tuple[str, str | None]:
+    """A discrepancy and its model as text."""
     model = getattr(discrepancy, "model", None)
     return spelled(discrepancy, BY_NAME, without=("model",)), (
         None if model is None else spelled(model, MODELS)

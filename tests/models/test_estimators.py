@@ -109,7 +109,7 @@ def test_estimators_are_taken_by_what_they_are(estimator: Any, kind: str, task: 
         (SGDClassifier(), "needs predict_proba"),
         (LogisticRegression, r"must be an object, got the class LogisticRegression; add \(\)"),
         (DBSCAN(), "got DBSCAN without predict_proba"),
-        (5, r"a name, a scikit-learn estimator or an object with fit\(pool, rng\), got int"),
+        (5, r"estimator, a torch module or an object with fit\(pool, rng\), got int"),
         (None, "got NoneType"),
         (np.zeros(3), "got ndarray"),
     ],

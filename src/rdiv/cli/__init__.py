@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         code = command().main(given or ["--help"], prog_name="rdiv", standalone_mode=False) or 0
     except BaseException as error:  # a traceback and exit code 1 would read as "a shift"
-        return report(error, files=given[:1] != ["power"])
+        return report(error, files=given[:1] not in (["power"], ["bound"]))
     return report(KeyboardInterrupt()) if code == INTERRUPTED else int(code)
 
 

@@ -6,9 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from rdiv.cli.bound import show_bounds
 from rdiv.cli.compare import compare_samples
 from rdiv.cli.data import data_app
 from rdiv.cli.demo import show_demo
+from rdiv.cli.plan import plan_rows
 from rdiv.cli.power import run_power_study
 from rdiv.cli.two_sample import run_two_sample_test
 
@@ -35,6 +37,8 @@ app = typer.Typer(
 app.command("compare")(compare_samples)
 app.command("test")(run_two_sample_test)
 app.command("power")(run_power_study)
+app.command("plan")(plan_rows)
+app.command("bound")(show_bounds)
 app.add_typer(data_app, name="data")
 app.command("demo")(show_demo)
 

@@ -27,7 +27,9 @@ __all__ = [
 ]
 
 # Written out because importing the packages that hold them would slow down --help.
-MODELS = "kde, gmm, pca, logistic, ridge, boosting"
+MODELS = (
+    "kde, gmm, pca, logistic, ridge, boosting, vae, mlp, alexnet, resnet18, senet, convnext, vit"
+)
 DISCREPANCIES = (
     "r-div, h-div, l-div, cross-risk, score, omnibus, me, scf, c2st-s, c2st-l, mmd-o, mmd-d, "
     "energy, ks-loss"

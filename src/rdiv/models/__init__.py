@@ -9,12 +9,17 @@ from rdiv.models.frozen import Frozen
 from rdiv.models.gaussian_mixture import GaussianMixture
 from rdiv.models.kernel_density import KernelDensity
 from rdiv.models.linear import Logistic, Ridge
+from rdiv.models.networks import AlexNet, ConvNeXt, Mlp, ResNet18, SeNet, Vae, ViT
 from rdiv.models.principal_components import PrincipalComponents
 from rdiv.models.protocol import FittedModel, Model
+from rdiv.models.torch_model import TorchModel
+from rdiv.models.training_settings import Training
 
 __all__ = [
     "BY_NAME",
+    "AlexNet",
     "Boosting",
+    "ConvNeXt",
     "CrossFit",
     "Estimator",
     "FittedModel",
@@ -22,9 +27,16 @@ __all__ = [
     "GaussianMixture",
     "KernelDensity",
     "Logistic",
+    "Mlp",
     "Model",
     "PrincipalComponents",
+    "ResNet18",
     "Ridge",
+    "SeNet",
+    "TorchModel",
+    "Training",
+    "Vae",
+    "ViT",
     "as_model",
 ]
 
@@ -35,4 +47,11 @@ BY_NAME: dict[str, type] = {
     "logistic": Logistic,
     "ridge": Ridge,
     "boosting": Boosting,
+    "vae": Vae,
+    "mlp": Mlp,
+    "alexnet": AlexNet,
+    "resnet18": ResNet18,
+    "senet": SeNet,
+    "convnext": ConvNeXt,
+    "vit": ViT,
 }

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rdiv.losses import log_loss, reconstruction_error, squared_error
 from rdiv.models.corrections import class_residuals, linear_correction
 from rdiv.models.protocol import Model
+from rdiv.models.torch_modules import is_module
 from rdiv.samples.pool import Pool, require_finite
 from rdiv.spelling import chosen, one_line
 
@@ -35,15 +36,15 @@ _TASKS = {
 
 
 def as_model(obj: Any) -> Model:
-    """Make a `Model` of a name, a model, or a scikit-learn estimator.
+    """Make a `Model` of a name, a model, a torch module or a scikit-learn estimator.
 
     Parameters
     ----------
-    obj : str, Model or estimator
+    obj : str, Model, torch.nn.Module or estimator
         Looked at in this order: a name in ``rdiv.models.BY_NAME``; an object whose ``fit`` takes
-        ``rng`` (a model already); a classifier (its loss is the log loss, probabilities floored at
-        1e-12), a regressor (squared error), something with ``inverse_transform`` (reconstruction
-        error) or with ``score_samples`` (its negative).
+        ``rng`` (a model already); a torch module (see `TorchModel`); a classifier (its loss is the
+        log loss, probabilities floored at 1e-12), a regressor (squared error), something with
+        ``inverse_transform`` (reconstruction error) or with ``score_samples`` (its negative).
 
     Examples
     --------
@@ -61,6 +62,10 @@ def as_model(obj: Any) -> Model:
     if _takes_rng(obj):
         accepted: Model = obj
         return accepted
+    if is_module(obj):
+        from rdiv.models.torch_model import TorchModel
+
+        return TorchModel(obj)
     return Estimator(obj, estimator_kind(obj))
 
 
@@ -85,8 +90,8 @@ def estimator_kind(obj: Any) -> Kind:
     name = type(obj).__name__
     if not hasattr(obj, "fit"):
         raise TypeError(
-            f"a model must be a name, a scikit-learn estimator or an object with fit(pool, rng), "
-            f"got {name}."
+            "a model must be a name, a scikit-learn estimator, a torch module or an object with "
+            f"fit(pool, rng), got {name}."
         )
     if is_classifier(obj):
         if not hasattr(obj, "predict_proba"):

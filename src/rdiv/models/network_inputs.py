@@ -35,7 +35,7 @@ class NetworkInputs:
         if self.scaling is None:
             images = pool.numbers().astype(np.float64)
             require_finite(images, who=self.who)
-            return images / 255 if pool.x.dtype == np.uint8 else images
+            return images / 255 if getattr(pool.x, "dtype", None) == np.uint8 else images
         x = pool.matrix()
         require_finite(x, who=self.who)
         return np.clip(self.scaling.apply(x), -_FAR, _FAR)

@@ -17,6 +17,7 @@ from rdiv.threads import one_thread
 __all__ = ["evaluate", "is_module", "perceptron", "require_torch", "seeded_torch", "tensor"]
 
 _ROWS_AT_ONCE, _NUMBERS_AT_ONCE = 4096, 2**22
+_PIXELS_AT_ONCE = 2**18  # convolutions hold many numbers for every one of an image
 
 
 def require_torch() -> Any:
@@ -105,7 +106,8 @@ def evaluate(module: Any, x: NDArray[Any], device: str = "auto") -> NDArray[np.f
     net = deepcopy(module).to(place).eval()
     with one_thread(), torch.inference_mode():
         values = tensor(x, net)
-        rows = min(_ROWS_AT_ONCE, max(_NUMBERS_AT_ONCE // max(values[0].numel(), 1), 1))
+        numbers = _NUMBERS_AT_ONCE if values.ndim == 2 else _PIXELS_AT_ONCE
+        rows = min(_ROWS_AT_ONCE, max(numbers // max(values[0].numel(), 1), 1))
         parts = [net(block.to(place)).cpu() for block in values.split(rows)]
     outputs: NDArray[np.float64] = torch.cat(parts).double().numpy()
     return outputs

@@ -1,0 +1,212 @@
+"""How often the intervals of the gap cover what they name.
+
+    python benchmarks/interval_coverage.py --out docs/interval_coverage.md
+
+The target of "fitted" is the gap of the very models that were fitted, on many fresh rows; that of
+"population" the gap of the best model for the pooled population, from very many rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from rdiv import estimate_gap
+from rdiv.models import Boosting, CrossFit, Frozen, Logistic, Ridge
+from rdiv.samples.pool import Pool
+
+Floats = NDArray[np.float64]
+Sample = tuple[Floats, NDArray[Any]]
+SEED, TRIALS, RESAMPLES, FRESH, MANY = 23, 2000, 199, 20_000, 200_000
+METHODS = ("normal", "bootstrap")
+
+
+def regression(n: int, rng: np.random.Generator, q: bool, shift: str) -> Sample:
+    """A linear relation; q may differ in slope and noise, in slope alone, or not at all."""
+    x = rng.normal(size=(n, 3))
+    slope = np.array([1.0, 0.5, 0.0])
+    if q and shift != "none":
+        slope = np.array([1.0, 0.0, 0.5])
+    if q and shift == "risk":
+        x = x + np.array([0.5, 0.0, 0.0])
+    noise = rng.standard_t(2.5, size=n) if shift == "heavy" else rng.normal(size=n)
+    return x, x @ slope + noise * (1.4 if q and shift == "risk" else 1.0)
+
+
+def classes(n: int, rng: np.random.Generator, q: bool, shift: str) -> Sample:
+    """Two classes; q may have a weaker or another relation to the inputs."""
+    x = rng.normal(size=(n, 3))
+    slope = np.array([2.0, 1.0, 0.0])
+    if q and shift != "none":
+        slope = np.array([2.0, 0.0, 1.0]) if shift == "hidden" else np.array([0.8, 0.4, 0.0])
+    return x, (rng.random(n) < 1 / (1 + np.exp(-x @ slope))).astype(int)
+
+
+class Cell(NamedTuple):
+    """One line of the table."""
+
+    name: str
+    draw: Callable[[int, np.random.Generator, bool, str], Sample]
+    shift: str
+    sizes: tuple[int, int]
+    model: str
+    estimand: str = "fitted"
+
+
+CELLS = (
+    Cell("frozen ridge, risk shift", regression, "risk", (200, 200), "frozen"),
+    Cell("frozen ridge, unequal sizes", regression, "risk", (300, 100), "frozen"),
+    Cell("ridge, 5 folds, risk shift", regression, "risk", (200, 200), "ridge"),
+    Cell("ridge, 5 folds, hidden shift", regression, "hidden", (200, 200), "ridge"),
+    Cell("ridge, 5 folds, unequal sizes", regression, "risk", (300, 100), "ridge"),
+    Cell("logistic, 5 folds, risk shift", classes, "risk", (200, 200), "logistic"),
+    Cell("logistic, 5 folds, hidden shift", classes, "hidden", (300, 100), "logistic"),
+    Cell("boosting, 5 folds, risk shift", classes, "risk", (200, 200), "boosting"),
+    Cell("boosting, 5 folds, hidden shift", classes, "hidden", (200, 200), "boosting"),
+    Cell("boosting, 5 folds, unequal sizes", classes, "risk", (300, 100), "boosting"),
+    Cell("ridge, population", regression, "risk", (200, 200), "ridge", "population"),
+    Cell("ridge, population, unequal sizes", regression, "risk", (300, 100), "ridge", "population"),
+    Cell("logistic, population", classes, "risk", (200, 200), "logistic", "population"),
+    Cell("ridge, 5 folds, heavy tails", regression, "heavy", (200, 200), "ridge"),
+    Cell("boosting, in-sample, risk shift", classes, "risk", (200, 200), "in-sample"),
+)
+FAILING = ("heavy tails", "in-sample")
+
+
+@dataclass
+class Recorder:
+    """A model that keeps what it fitted, so that its gap on fresh rows can be had."""
+
+    model: Any
+    seen: list[Any] = field(default_factory=list)
+    held_out = True
+
+    def fit(self, pool: Pool, rng: np.random.Generator) -> Any:
+        self.seen.append(self.model.fit(pool, rng))
+        return self.seen[-1]
+
+
+@lru_cache(maxsize=4)
+def fresh(cell: Cell) -> tuple[Pool, Pool]:
+    """Many rows of both distributions."""
+    rng, pools = np.random.default_rng([SEED, 1]), []
+    for q in (False, True):
+        x, y = cell.draw(FRESH, rng, q, cell.shift)
+        known = None if cell.draw is regression else np.array([0, 1])
+        task: Any = "regression" if known is None else "classification"
+        pools.append(Pool(x, y, task=task, classes=known))
+    return pools[0], pools[1]
+
+
+@lru_cache(maxsize=4)
+def population_gap(cell: Cell) -> float:
+    """The gap of the best model for the pooled population, in the proportions of the samples."""
+    rng, whole = np.random.default_rng([SEED, 2]), sum(cell.sizes)
+    pair = [
+        cell.draw(MANY * size // whole, rng, q, cell.shift)
+        for q, size in zip((False, True), cell.sizes, strict=True)
+    ]
+    return estimate_gap(*pair, model=cell.model, estimand="population", rng=0).gap
+
+
+def model_of(cell: Cell) -> Any:
+    """The model of a cell; a frozen one is fitted to rows of p of its own."""
+    named = {"ridge": Ridge(), "logistic": Logistic(), "boosting": Boosting()}
+    if cell.model == "in-sample":
+        return Boosting()
+    if cell.model != "frozen":
+        return CrossFit(named[cell.model], 5)
+    from sklearn.linear_model import Ridge as RidgeRegression
+
+    x, y = cell.draw(200, np.random.default_rng([SEED, 3]), False, cell.shift)
+    return Frozen(RidgeRegression().fit(x, y), trained_on="neither")
+
+
+def trial(cell: Cell, i: int) -> list[bool]:
+    """Whether each method's interval covered, on one pair of samples."""
+    rng = np.random.default_rng([SEED, 4, i])
+    p, q = (cell.draw(n, rng, q, cell.shift) for n, q in zip(cell.sizes, (0, 1), strict=True))
+    settings: dict[str, Any] = {"estimand": cell.estimand, "n_resamples": RESAMPLES, "rng": i}
+    covered = []
+    recorder = Recorder(model_of(cell)) if cell.estimand == "fitted" else None
+    for method in METHODS:
+        model = cell.model if recorder is None else recorder
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = estimate_gap(p, q, model=model, folds=None, method=method, **settings)
+        if recorder is None:
+            truth = population_gap(cell)
+        else:
+            fitted, (fresh_p, fresh_q) = recorder.seen[0], fresh(cell)
+            truth = float(fitted.losses(fresh_q).mean() - fitted.losses(fresh_p).mean())
+            recorder = Recorder(_Again(fitted))
+        covered.append(bool(found.interval.low <= truth <= found.interval.high))
+    return covered
+
+
+@dataclass
+class _Again:
+    """What was fitted already, for the second method on the same rows."""
+
+    fitted: Any
+
+    def fit(self, pool: Pool, rng: np.random.Generator) -> Any:
+        del pool, rng
+        return self.fitted
+
+
+def coverage(cell: Cell, *, trials: int, jobs: int = 1) -> Floats:
+    """Share of trials in which each method covered."""
+    runs = Parallel(n_jobs=jobs)(delayed(trial)(cell, i) for i in range(trials))
+    return np.asarray(np.mean(runs, axis=0))
+
+
+def main() -> None:
+    """Run the cells and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--trials", type=int, default=TRIALS)
+    parser.add_argument("--boosting-trials", type=int)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", help="run the cells whose name holds this text")
+    args = parser.parse_args()
+    lines = [
+        "# Coverage of the intervals",
+        "",
+        "<!-- Written by benchmarks/interval_coverage.py; do not edit. -->",
+        "",
+        "Share of pairs of samples whose 95 % interval covers its target; sizes are reference +",
+        "current rows. In the last two lines intervals are expected to fail: heavy tails",
+        "(Student's t, 2.5 degrees of freedom) and in-sample losses of a model that memorises.",
+        "",
+        "| model and shift | rows | pairs | normal | bootstrap | standard error at 0.95 |",
+        "|---|---|---|---|---|---|",
+    ]
+    for cell in CELLS:
+        if args.only and args.only not in cell.name:
+            continue
+        slow = "boosting" in cell.name and args.boosting_trials
+        trials = args.boosting_trials if slow else args.trials
+        normal, boot = coverage(cell, trials=trials, jobs=args.jobs)
+        rows, error = " + ".join(map(str, cell.sizes)), np.sqrt(0.0475 / trials)
+        line = f"| {cell.name} | {rows} | {trials} | {normal:.3f} | {boot:.3f} | {error:.3f} |"
+        lines.append(line)
+        print(line, flush=True)
+    if args.out:
+        args.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""rdiv plan: how many rows a comparison needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rdiv.cli.display import Summary, show, stages
+from rdiv.cli.options import (
+    Alpha,
+    Current,
+    DataDir,
+    Discrepancy,
+    Groups,
+    Jobs,
+    JsonFile,
+    ModelName,
+    Reference,
+    Resamples,
+    Seed,
+    Target,
+    Task,
+)
+from rdiv.cli.output import STANDARD_OUTPUT, check_destination, deliver
+from rdiv.cli.reading import read_sample
+
+if TYPE_CHECKING:
+    from rdiv.plan_result import Plan
+
+__all__ = ["plan_rows"]
+
+Gap = Annotated[
+    float | None,
+    typer.Option(
+        metavar="G",
+        help="Difference of the mean losses to be found, in units of the loss; r-div only.",
+        show_default=False,
+    ),
+]
+Power = Annotated[
+    float, typer.Option(metavar="P", help="Probability with which it is to be found.")
+]
+PlanFolds = Annotated[
+    int | None,
+    typer.Option(
+        metavar="K",
+        min=0,
+        help="Folds for the losses; 5 for r-div if not given, 0 takes in-sample losses.",
+        show_default=False,
+    ),
+]
+Ratio = Annotated[
+    float | None,
+    typer.Option(
+        metavar="R",
+        help="Rows of CURRENT for each row of REFERENCE; by default as in the pilot.",
+        show_default=False,
+    ),
+]
+Sizes = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N,...",
+        help="Rows of REFERENCE for which the curve is computed.",
+        show_default=False,
+    ),
+]
+Trials = Annotated[
+    int, typer.Option(metavar="K", min=1, help="Simulated tests a size, for tests but r-div.")
+]
+Picture = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Draw the curve to FILE as svg.", show_default=False),
+]
+
+
+def plan_rows(
+    reference: Reference,
+    current: Current,
+    gap: Gap = None,
+    power: Power = 0.8,
+    discrepancy: Discrepancy = "r-div",
+    model: ModelName = None,
+    target: Target = None,
+    task: Task = None,
+    folds: PlanFolds = None,
+    groups: Groups = None,
+    ratio: Ratio = None,
+    sizes: Sizes = None,
+    trials: Trials = 200,
+    alpha: Alpha = 0.05,
+    resamples: Resamples = 199,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    data_dir: DataDir = None,
+    picture: Picture = None,
+    json: JsonFile = None,
+) -> None:
+    """Say how many rows find a gap, or which gap the rows at hand would find.
+
+    REFERENCE and CURRENT are a pilot. For r-div the answer follows from the variance of its losses;
+    any other test is run on samples drawn from the pilot, for the difference that the pilot has.
+    """
+    _check_places(picture, json, reference, current)
+    rows = None if sizes is None else [_whole(text) for text in sizes.split(",")]
+    with stages() as stage:
+        stage("reading")
+        p, q = read_sample(reference, data_dir), read_sample(current, data_dir)
+        stage("planning")
+        from rdiv.pilots import plan
+
+        found = plan(
+            p, q, model=model, target=target, gap=gap, power=power, alpha=alpha,
+            discrepancy=discrepancy, task=task, folds=folds, groups=groups, ratio=ratio,
+            sizes=rows, trials=trials, n_resamples=resamples, rng=seed, n_jobs=jobs,
+        )  # fmt: skip
+    if picture is not None:
+        deliver(picture, found.to_svg(), lambda: None)
+    deliver(json, found.to_json(), lambda: show(_summary(found, reference, current)))
+
+
+def _check_places(picture: str | None, json: str | None, reference: str, current: str) -> None:
+    check_destination(json, reference, current)
+    check_destination(picture, reference, current)
+    if picture == STANDARD_OUTPUT:
+        raise ValueError("--picture needs the name of a file, got '-'.")
+    if picture is not None and picture == json:
+        raise ValueError(f"--picture and --json need two files, got {json!r} for both.")
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"--sizes takes whole numbers such as 100,1000, got {text!r}.") from None
+
+
+def _summary(found: Plan, reference: str, current: str) -> Summary:
+    files = f"files: {reference} (reference), {current} (current)"
+    lines = [*found.details(), *_curve(found), files]
+    notes = ("inputs", "target", "folds", "in-sample", "variance", "resampling")
+    remarks = [_sentence(found.notes[key]) for key in notes if key in found.notes]
+    return Summary("rdiv plan", found.headline(), lines, remarks)
+
+
+def _curve(found: Plan) -> list[str]:
+    """One line a size: the power where there is one, else the smallest gap."""
+    name = "smallest_gap" if found.method == "variance" and found.gap is None else "power"
+    words = "smallest gap" if name == "smallest_gap" else "power"
+    columns = (found.curve["n_p"], found.curve["n_q"], found.curve[name])
+    return [
+        f"{n_p} + {n_q} rows: {words} {value:.3g}" for n_p, n_q, value in zip(*columns, strict=True)
+    ]
+
+
+def _sentence(text: object) -> str:
+    words = str(text)
+    return f"{words[:1].upper()}{words[1:]}."

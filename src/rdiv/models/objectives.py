@@ -1,0 +1,119 @@
+"""What a row costs a torch module: outputs and targets in, one loss a row out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rdiv.losses import PROBABILITY_FLOOR
+from rdiv.models.network_classifier import class_logits
+from rdiv.models.scaling import Scaling, fit_scaling
+from rdiv.models.torch_modules import require_torch
+from rdiv.samples.pool import Pool
+
+__all__ = ["Objective", "fit_objective"]
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """The loss of a module for one task, settled on the pool that it is fitted to.
+
+    Parameters
+    ----------
+    task : {"density", "classification", "regression"}
+    n_outputs : int
+        Numbers that a row of outputs has when nothing else was said: classes, 1, or input columns.
+    loss : callable, optional
+        From outputs and targets to losses, one or several a row; those of a row are added up.
+        Targets are class codes, numbers, or the inputs themselves; outputs get their shape where
+        the sizes agree. By default the log loss, the squared error, or the squared error of the
+        reconstructed inputs.
+    target : Scaling, optional
+        Centre and scale of a numeric target that the module predicts in standard units.
+    """
+
+    task: str
+    n_outputs: int
+    loss: Any = None
+    target: Scaling | None = None
+
+    def targets(self, pool: Pool) -> Any:
+        """Codes or numbers of every row, a tensor ``(n,)``; zeros where inputs are the target."""
+        torch = require_torch()
+        if pool.task != self.task and self.task != "density":
+            raise ValueError(
+                f"the network was trained for {self.task}, got a pool for {pool.task}; "
+                "pass samples with the same kind of target."
+            )
+        if self.task == "density":
+            return torch.zeros(len(pool))
+        assert pool.y is not None
+        if self.task == "classification":
+            return torch.as_tensor(pool.y.astype(np.int64))
+        y = pool.y[:, None].astype(np.float64)
+        return torch.as_tensor((y if self.target is None else self.target.apply(y))[:, 0])
+
+    def row_losses(self, outputs: Any, x: Any, y: Any) -> Any:
+        """Losses that training makes small, a tensor ``(n,)``."""
+        if self.loss is None:
+            return self._default(outputs, x, y)
+        if self.task != "classification":
+            y = (x if self.task == "density" else y).to(outputs.dtype)
+            if y.numel() == outputs.numel():  # never broadcast (n,) against (n, 1)
+                outputs = outputs.reshape(y.shape)
+        losses = self.loss(outputs, y)
+        if losses.ndim == 0 or len(losses) != len(outputs):
+            raise ValueError(
+                f"a loss must give one number a row, got shape {tuple(losses.shape)} for "
+                f'{len(outputs)} rows; use reduction="none".'
+            )
+        return losses.reshape(len(losses), -1).sum(dim=1)
+
+    def in_units(self, losses: Any) -> Any:
+        """Losses as they are reported: in the units of the target, log losses at most 27.6."""
+        if self.loss is None and self.task == "classification":
+            return losses.clamp(max=-float(np.log(PROBABILITY_FLOOR)))
+        if self.target is None:
+            return losses
+        return losses * float(self.target.scale[0]) ** 2
+
+    def _default(self, outputs: Any, x: Any, y: Any) -> Any:
+        functional = require_torch().nn.functional
+        flat = outputs.reshape(len(outputs), -1)
+        if self.task == "classification":
+            logits = class_logits(flat, self.n_outputs)
+            return functional.cross_entropy(logits, y, reduction="none")
+        wanted = x.reshape(len(x), -1) if self.task == "density" else y[:, None]
+        if flat.shape != wanted.shape:
+            raise ValueError(
+                f"a network for {self.task} must give {wanted.shape[1]} numbers a row, got outputs "
+                f"of shape {tuple(outputs.shape)}; change its last layer or pass loss=."
+            )
+        return (flat - wanted.to(flat.dtype)).square().sum(dim=1)
+
+
+def fit_objective(pool: Pool, shape: tuple[int, ...], task: str | None, loss: Any) -> Objective:
+    """Settle the loss for the task of a pool, or for the one that was asked for.
+
+    Examples
+    --------
+    >>> pool = Pool(np.zeros((2, 3)), y=np.array([1.0, 5.0]), task="regression")
+    >>> objective = fit_objective(pool, (3,), None, None)
+    >>> print(objective.n_outputs, objective.targets(pool).tolist())
+    1 [-1.0, 1.0]
+    """
+    task = pool.task if task is None else task
+    if task == "density":
+        return Objective(task, int(np.prod(shape)), loss)
+    if pool.task != task or pool.y is None:
+        raise ValueError(
+            f"a network for {task} needs a target for {task}, got a pool for {pool.task}; name the "
+            "column with target= or pass (X, y)."
+        )
+    if task == "classification":
+        assert pool.classes is not None
+        return Objective(task, len(pool.classes), loss)
+    y = pool.y[:, None].astype(np.float64)
+    return Objective(task, 1, loss, fit_scaling(y) if loss is None else None)

@@ -1,0 +1,152 @@
+"""A plan: how many rows, which gap, and the curve between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from io import StringIO
+from typing import Any, Literal
+
+from rdiv.results import SCHEMA, as_json, plain
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """How many rows a comparison needs, judged from a pilot.
+
+    Parameters
+    ----------
+    method : {"variance", "simulation"}
+        From the variance of the pilot's losses (R-divergence), or by tests of resampled pilots.
+    rows_p, rows_q : int, optional
+        Rows needed. None when no gap was asked for, or no simulated size had the power.
+    smallest_detectable_gap : float, optional
+        The gap that the pilot's own rows find with the asked power, in units of the loss.
+    curve : dict of columns
+        ``n_p n_q power`` and, by variance, ``smallest_gap``; by simulation ``low high se null``:
+        the interval of the power, its standard error, and the rejection rate when both samples are
+        drawn from the pool.
+    gap : float, optional
+        The gap asked for.
+    power, alpha : float
+        Probability of finding it; level of the test.
+    n_p, n_q : int
+        Rows of the pilot.
+    variance_p, variance_q : float, optional
+        Variances of the losses of single rows.
+    discrepancy, model : str
+    seed : int
+    notes : mapping
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rdiv
+    >>> rng = np.random.default_rng(0)
+    >>> found = rdiv.plan(
+    ...     rng.normal(size=(80, 2)), rng.normal(size=(80, 2)), model="gmm", gap=0.3, rng=0
+    ... )
+    >>> print(found.method, found.rows_p == found.rows_q, len(found.curve["n_p"]) > 5)
+    variance True True
+    """
+
+    method: Literal["variance", "simulation"]
+    rows_p: int | None
+    rows_q: int | None
+    smallest_detectable_gap: float | None
+    curve: Mapping[str, list[Any]]
+    gap: float | None
+    power: float
+    alpha: float
+    n_p: int
+    n_q: int
+    variance_p: float | None
+    variance_q: float | None
+    discrepancy: str
+    model: str | None
+    seed: int
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline(), *self.details()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def headline(self) -> str:
+        """The plan in one sentence."""
+        asked = f"{100 * self.power:g} % probability"
+        if self.method == "simulation" and self.rows_p is None:
+            most = max(self.curve["n_p"])
+            return f"No size up to {most} rows of reference reached {asked}; try larger sizes."
+        what = "a difference like the pilot's" if self.gap is None else f"a gap of {self.gap:g}"
+        if self.rows_p is not None:
+            return (
+                f"{self.rows_p} + {self.rows_q} rows find {what} with {asked} "
+                f"at level {self.alpha:g}."
+            )
+        return (
+            f"{self.n_p} + {self.n_q} rows find a gap of {self.smallest_detectable_gap:.3g} in "
+            f"mean loss with {asked} at level {self.alpha:g}."
+        )
+
+    def details(self) -> list[str]:
+        """The numbers behind it, one line each."""
+        lines = [f"pilot: {self.n_p} reference, {self.n_q} current rows; seed {self.seed}"]
+        if self.method == "variance":
+            lines += [
+                f"smallest gap found by the pilot's rows: {self.smallest_detectable_gap:.4g}",
+                f"variance of the loss: {self.variance_p:.4g} on reference, "
+                f"{self.variance_q:.4g} on current",
+            ]
+        model = "" if self.model is None else f"; model: {self.model}"
+        return [*lines, f"test: {self.discrepancy}{model}"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain Python values, ready for JSON."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {"schema": SCHEMA, **plain(fields)}
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON text."""
+        return as_json(self.to_dict())
+
+    def to_svg(self) -> str:
+        """The power curve, or the smallest gap by rows, as SVG text."""
+        try:
+            import matplotlib
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise ImportError(
+                'plots need matplotlib; install it with pip install "rdiv[cli]".'
+            ) from None
+        settings: Any = {"svg.hashsalt": "rdiv", "svg.fonttype": "none", "text.parse_math": False}
+        with matplotlib.rc_context(settings):
+            figure = Figure(figsize=(5.2, 3.6), layout="constrained")
+            self._draw(figure.subplots())
+            text = StringIO()
+            figure.savefig(text, format="svg", metadata={"Date": None})
+        return text.getvalue()
+
+    def _draw(self, axes: Any) -> None:
+        rows, curve = self.curve["n_p"], self.curve
+        axes.set(xscale="log", xlabel="rows of reference", title=f"{self.discrepancy}: a plan")
+        if self.method == "variance" and self.gap is None:
+            axes.plot(rows, curve["smallest_gap"], color="C0")
+            axes.axvline(self.n_p, color="0.5", linestyle=":", linewidth=1)
+            axes.set(yscale="log", ylabel=f"smallest gap found ({100 * self.power:g} %)")
+            return
+        if self.method == "simulation":
+            axes.fill_between(rows, curve["low"], curve["high"], color="C0", alpha=0.2)
+            axes.plot(rows, curve["null"], color="0.5", linestyle="--", label="both from the pool")
+            axes.legend(fontsize="x-small", frameon=False)
+        axes.plot(rows, curve["power"], color="C0")
+        axes.axhline(self.power, color="0.5", linestyle=":", linewidth=1)
+        if self.rows_p is not None:
+            axes.axvline(self.rows_p, color="0.5", linestyle=":", linewidth=1)
+        axes.set(ylabel="power", ylim=(-0.02, 1.02))

@@ -1,0 +1,57 @@
+"""The theory in numbers: bounds of the paper, sharper ones, and the complexities they need."""
+
+from rdiv.theory.complexity import (
+    Complexity,
+    FiniteClass,
+    HypothesisClass,
+    LinearClass,
+    rademacher_complexity,
+)
+from rdiv.theory.network_class import NetworkClass
+from rdiv.theory.networks import (
+    NetworkNorms,
+    frobenius_norms,
+    lipschitz_constant,
+    network_norms,
+)
+from rdiv.theory.printed import (
+    conditional_bound,
+    deviation_bound,
+    general_bound,
+    limit_bound,
+    network_bound,
+    network_complexity,
+)
+from rdiv.theory.sharper import (
+    sharp_conditional_bound,
+    sharp_deviation_bound,
+    sharp_general_bound,
+    sharp_limit_bound,
+    sharp_network_bound,
+)
+from rdiv.theory.weight_files import read_weights
+
+__all__ = [
+    "Complexity",
+    "FiniteClass",
+    "HypothesisClass",
+    "LinearClass",
+    "NetworkClass",
+    "NetworkNorms",
+    "conditional_bound",
+    "deviation_bound",
+    "frobenius_norms",
+    "general_bound",
+    "limit_bound",
+    "lipschitz_constant",
+    "network_bound",
+    "network_complexity",
+    "network_norms",
+    "rademacher_complexity",
+    "read_weights",
+    "sharp_conditional_bound",
+    "sharp_deviation_bound",
+    "sharp_general_bound",
+    "sharp_limit_bound",
+    "sharp_network_bound",
+]

@@ -1,0 +1,15 @@
+"""Networks on real images hold their level; `benchmarks/network_calibration.py` runs more draws."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.calibration import check_pvalues
+from benchmarks.network_calibration import NETWORKS, RESAMPLES, null_pvalues
+
+pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_pvalues_are_uniform_under_the_null(name):
+    check = check_pvalues(null_pvalues(name, range(40)), RESAMPLES)
+    assert check.passed, check
