@@ -274,7 +274,7 @@ def test_files_are_read_once_in_every_mode() -> None:
 def test_chunks_grow_to_a_fifth_of_a_second() -> None:
     pace = execution._Pace()
     keys = iter([*study(trials=1000).all_keys()])
-    chunks = pace.chunks(keys)
+    chunks = pace.chunks(keys, whole_draws=False)
     assert len(next(chunks)) == 1
     for seconds, size in ((0.02, 10), (0.05, 4), (1.0, 1), (1e-9, execution.LARGEST_CHUNK)):
         pace.trials, pace.seconds = 100, 100 * seconds

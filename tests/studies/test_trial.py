@@ -21,8 +21,11 @@ from tests.studies.toys import (
 )
 
 import rdiv
+from rdiv.models import CrossFit, GaussianMixture, KernelDensity
+from rdiv.samples import Pool
 from rdiv.sources import Hdgm
 from rdiv.studies import trial
+from rdiv.studies.shared_fits import SharedFits
 from rdiv.studies.trial import run_trial
 
 
@@ -258,3 +261,36 @@ def by_role() -> tuple[list[tuple[Any, np.ndarray]], list[Any]]:
 
 def rows_of(pool: Any) -> set[bytes]:
     return {*map(bytes, pool.matrix())}
+
+
+SHARING = ["r-div", "score", "omnibus", "h-div", "cross-risk", "h-div:gmm", "c2st-l", "energy"]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_shared_fits_change_no_row(n_jobs: int | None) -> None:
+    settings = {"sizes": [20], "trials": 2, "null": True}
+    alone = rows(Hdgm(2), SHARING, **settings)
+    assert rows(Hdgm(2), SHARING, share_fits=True, n_jobs=n_jobs, **settings) == alone
+
+
+def test_a_draw_and_a_model_are_made_once_for_all_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits, draws = [], []
+    fit, draw = KernelDensity.fit, Hdgm.draw
+    monkeypatch.setattr(
+        KernelDensity, "fit", lambda self, pool, rng: fits.append(pool) or fit(self, pool, rng)
+    )
+    monkeypatch.setattr(Hdgm, "draw", lambda *a, **k: draws.append(a) or draw(*a, **k))
+    rows(Hdgm(2), ["r-div", "score", "h-div", "r-div:gmm"], sizes=[20], trials=3, share_fits=True)
+    assert len(fits) == len(draws) == 3
+
+
+def test_streams_are_left_as_a_fit_leaves_them() -> None:
+    pool = Pool(np.random.default_rng(0).normal(size=(30, 2)))
+    fits, model = SharedFits(pool), CrossFit(GaussianMixture(), 3)
+    first, second = np.random.default_rng(1), np.random.default_rng(1)
+    assert fits.fit(model, first) is fits.fit(model, second)
+    assert fits.fit(model, first) is not fits.fit(model, np.random.default_rng(1))
+    alone = np.random.default_rng(1)
+    model.fit(pool, alone)
+    assert alone.spawn(1)[0].integers(2**60) == second.spawn(1)[0].integers(2**60)
+    assert alone.integers(2**60) == second.integers(2**60)

@@ -25,6 +25,7 @@ from rdiv.cli.study_options import (
     Ratio,
     Repeats,
     Scheduler,
+    ShareFits,
     Sizes,
     SourceText,
     StudyModel,
@@ -51,6 +52,7 @@ def run_power_study(
     repeats: Repeats = 1,
     null: Null = False,
     train: Train = "half",
+    share_fits: ShareFits = False,
     ratio: Ratio = None,
     alpha: Levels = "0.05",
     resamples: Resamples = 99,
@@ -88,6 +90,7 @@ def run_power_study(
             train=train,
             null=null,
             seed=seed,
+            share_fits=share_fits,
         )
         with _kept(out), _progress() as progress:
             found = run_study(

@@ -22,6 +22,7 @@ __all__ = [
     "Ratio",
     "Repeats",
     "Scheduler",
+    "ShareFits",
     "Sizes",
     "SourceText",
     "StudyModel",
@@ -92,6 +93,14 @@ Repeats = Annotated[
 ]
 Null = Annotated[
     bool, typer.Option("--null", help="Measure the type-I error too, on as many true nulls.")
+]
+ShareFits = Annotated[
+    bool,
+    typer.Option(
+        "--share-fits",
+        help="Fit a model once for all tests of a draw; the time of a test then leaves out what "
+        "an earlier one computed.",
+    ),
 ]
 Train = Annotated[
     str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,12 +61,17 @@ class KernelSplits:
 
     @classmethod
     def of(cls, fitted: FittedKernelDensity, pool: Pool) -> KernelSplits:
-        """All pairs once; a constant common to all densities is left out."""
+        """All pairs once for each fit; a constant common to all densities is left out."""
+        if fitted.pool is pool and fitted in _kernels:
+            return _kernels[fitted]
         check_memory(len(pool), "a kde for each side", "another model")
         coordinates, _ = fitted.whitening(pool.matrix())
         kernel = gaussian_gram(coordinates / fitted.factor, 1.0)
         per_row = kernel.sum(axis=1)
-        return cls(kernel, per_row, float(-np.log(per_row / len(pool)).mean()))
+        splits = cls(kernel, per_row, float(-np.log(per_row / len(pool)).mean()))
+        if fitted.pool is pool:
+            _kernels[fitted] = splits
+        return splits
 
     def own_risks(self, masks: Masks) -> Floats:
         """Mean losses ``(b, 2)`` of p under the model of p and of q under that of q."""
@@ -81,6 +87,10 @@ class KernelSplits:
         under_q = (~masks).astype(np.float64) @ self.kernel  # a difference would lose the tails
         n_p, n_q = _sizes(masks)
         return _side_means(np.where(masks, under_q, under_p), masks) + np.log([n_q, n_p]).T
+
+
+# Of fits that are still in use: the tests of one draw need the same kernel matrix.
+_kernels: WeakKeyDictionary[FittedKernelDensity, KernelSplits] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)

@@ -212,7 +212,7 @@ def _by_rows_of_many(numbers: NDArray[np.float64], errors: bool) -> Gaps:
     weight, and their total is that of the pool.
     """
     n, _ = numbers.shape
-    totals = np.ascontiguousarray(numbers.T).sum(axis=1)
+    totals = _column_sums(numbers)
     all_squares = np.einsum("ij,ij->j", numbers, numbers)
 
     @lru_cache(maxsize=1)
@@ -235,6 +235,14 @@ def _by_rows_of_many(numbers: NDArray[np.float64], errors: bool) -> Gaps:
         return mean_p - mean_q, variance
 
     return measure
+
+
+def _column_sums(numbers: NDArray[np.float64], block: int = 128) -> NDArray[np.float64]:
+    """Sums of columns, of blocks of rows first: fewer digits are lost without a transpose."""
+    whole = len(numbers) - len(numbers) % block
+    sums = numbers[:whole].reshape(-1, block, numbers.shape[1]).sum(axis=1).sum(axis=0)
+    total: NDArray[np.float64] = sums + numbers[whole:].sum(axis=0)
+    return total
 
 
 def _variance_of_mean(

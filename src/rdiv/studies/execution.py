@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
@@ -60,8 +60,18 @@ class _Pace:
     trials: int = 0
     seconds: float = 0.0
 
-    def chunks(self, keys: Iterator[Key]) -> Iterator[list[Key]]:
-        while chunk := list(islice(keys, self._size())):
+    def chunks(self, keys: Iterator[Key], *, whole_draws: bool) -> Iterator[list[Key]]:
+        """Keys in chunks; the tests of a draw stay together where they share fits."""
+        units: Iterator[list[Key]] = ([key] for key in keys)
+        if whole_draws:
+            units = (list(draw) for _, draw in groupby(keys, lambda key: replace(key, contender=0)))
+        chunk: list[Key] = []
+        for unit in units:
+            chunk += unit
+            if len(chunk) >= self._size():
+                yield chunk
+                chunk = []
+        if chunk:
             yield chunk
 
     def learn(self, rows: list[Row]) -> list[Row]:
@@ -85,9 +95,8 @@ def _in_processes(study: Study, keys: Iterator[Key], n_jobs: int | None) -> Iter
     parallel = Parallel(
         n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1
     )
-    finished = parallel(
-        delayed(_run_packed)(study.token, packed, chunk) for chunk in pace.chunks(keys)
-    )
+    chunks = pace.chunks(keys, whole_draws=study.share_fits)
+    finished = parallel(delayed(_run_packed)(study.token, packed, chunk) for chunk in chunks)
     try:
         for rows in finished:
             yield from pace.learn(rows)
@@ -116,7 +125,7 @@ def _run_packed(token: str, packed: NDArray[np.uint8], keys: list[Key]) -> list[
 def _on_dask(study: Study, keys: Iterator[Key], scheduler: str) -> Iterator[Row]:
     """Run on a cluster; tasks of a worker that died run again on another."""
     pace = _Pace()
-    chunks = pace.chunks(keys)
+    chunks = pace.chunks(keys, whole_draws=study.share_fits)
     with _client(scheduler) as client:
         tasks = _Tasks(client, study)
         for chunk in islice(chunks, tasks.width):

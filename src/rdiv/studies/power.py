@@ -90,6 +90,7 @@ def power_study(
     alpha: float | Sequence[float] = 0.05,
     train: str = "half",
     null: bool = False,
+    share_fits: bool = False,
     rng: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
     out: str | Path | None = None,
@@ -114,6 +115,9 @@ def power_study(
         Where tests that learn get their training rows.
     null : bool
         Add a cell under the null beside every cell.
+    share_fits : bool
+        Fit a model once for all tests of a draw that use it. Only the seconds of the tests differ:
+        what an earlier test of the same draw computed is not counted again.
     rng : int, Generator or None
         Seed of the study.
     n_jobs : int, optional
@@ -141,6 +145,7 @@ def power_study(
     study = as_study(
         source, discrepancies, sizes=sizes, trials=trials, repeats=repeats,
         n_resamples=n_resamples, alpha=alpha, train=train, null=null, seed=resolve_seed(rng),
+        share_fits=share_fits,
     )  # fmt: skip
     return run_study(
         study, n_jobs=n_jobs, out=out, scheduler=scheduler, extend=extend, progress=progress

@@ -136,6 +136,9 @@ class Study:
     null : bool
         Add a true-null cell beside every cell.
     seed : int
+    share_fits : bool
+        Fit a model once for all tests of a draw that use it. The rows are the same, but for their
+        seconds: what an earlier test of the draw computed is not counted again.
     token : str
         Tells this study from one that looks the same, in what a process remembers of it.
     """
@@ -150,6 +153,7 @@ class Study:
     train: Train = "half"
     null: bool = False
     seed: int = 0
+    share_fits: bool = False
     token: str = field(default_factory=lambda: uuid4().hex, repr=False)
 
     def all_keys(self) -> Iterator[Key]:
@@ -216,6 +220,7 @@ def as_study(
     train: str,
     null: bool,
     seed: int,
+    share_fits: bool = False,
 ) -> Study:
     """Check what was asked for and make a study of it."""
     listed = sources if isinstance(sources, list) else [sources]
@@ -243,6 +248,7 @@ def as_study(
         train="half" if train == "half" else "fresh",
         null=null,
         seed=seed,
+        share_fits=share_fits,
     )
     _refuse_twins(study)
     return study

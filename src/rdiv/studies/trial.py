@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from rdiv.samples.pooling import Pooled, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.sources import Source
 from rdiv.spelling import spelled
+from rdiv.studies.shared_fits import SharedFits
 from rdiv.studies.study import Contender, Key, Study
 from rdiv.threads import one_thread
 from rdiv.two_sample import examine
@@ -33,17 +34,16 @@ def run_trial(study: Study, key: Key) -> Row:
     numbers of repeat and trial, never on the test.
     """
     source, contender = study.sources[key.source], study.contenders[key.contender]
-    stream = _stream(study, key, _TEST)
     start = time.perf_counter()
     with one_thread():  # for the draw too: a row's last bits decide its place in the pool
         before = time.perf_counter()
-        p, q = source.draw(key.n, stream, null=key.null)
-        seed = int(stream.integers(2**53))
+        draw = _draw(study, key)
         drawing = time.perf_counter() - before
-        pooled = _pool(p, q, contender, source, seed)
+        pooled, fits = draw.pool(contender, source)
         discrepancy = contender.build(source, pooled.pool)
         model = getattr(discrepancy, "model", None)
         protocol, test = _as_agreed(study, key, discrepancy)
+        test = fits.shared(test) if study.share_fits and protocol == "whole" else test
         result, _ = examine(test, pooled, alpha=max(study.alphas), n_resamples=study.n_resamples)
     seconds = time.perf_counter() - start - drawing
     return {
@@ -57,6 +57,41 @@ def run_trial(study: Study, key: Key) -> Row:
         "statistic": float(result.statistic) if np.isfinite(result.statistic) else None,
         "seconds": round(seconds, 6),
     }
+
+
+@dataclass(frozen=True, eq=False)
+class _Draw:
+    """The data of one trial, and what its tests have in common."""
+
+    p: Any
+    q: Any
+    seed: int
+    pools: dict[str | None, tuple[Pooled, SharedFits]] = field(default_factory=dict)
+
+    def pool(self, contender: Contender, source: Source) -> tuple[Pooled, SharedFits]:
+        """The two samples as one pool, for the task of this test, and models fitted to it."""
+        kind = contender.kind(source) if has_target(self.p, None) else None
+        if kind not in self.pools:
+            pooled = pool_samples(self.p, self.q, rng=self.seed, kind=kind)
+            self.pools[kind] = pooled, SharedFits(pooled.pool)
+        return self.pools[kind]
+
+
+_latest: dict[tuple[str, Key], _Draw] = {}
+
+
+def _draw(study: Study, key: Key) -> _Draw:
+    """The data of a trial; where tests share fits, this process remembers what it drew last."""
+    place = (study.token, replace(key, contender=0))
+    if study.share_fits and place in _latest:
+        return _latest[place]
+    stream = _stream(study, key, _TEST)
+    p, q = study.sources[key.source].draw(key.n, stream, null=key.null)
+    draw = _Draw(p, q, int(stream.integers(2**53)))
+    _latest.clear()
+    if study.share_fits:
+        _latest[place] = draw
+    return draw
 
 
 def _stream(study: Study, key: Key, role: int) -> np.random.Generator:
@@ -78,13 +113,6 @@ def _words(seed: int, source: str) -> list[int]:
         for value in (seed, name)
         for shift in range(0, max(value.bit_length(), 1), 32)
     ]
-
-
-def _pool(p: Any, q: Any, contender: Contender, source: Source, seed: int) -> Pooled:
-    kind = contender.kind(source)
-    if not has_target(p, None):
-        return pool_samples(p, q, rng=seed)
-    return pool_samples(p, q, rng=seed, kind=kind)
 
 
 def _as_agreed(study: Study, key: Key, discrepancy: Any) -> tuple[str, Any]:
@@ -113,6 +141,6 @@ def _train(study: Study, key: Key) -> Any:
     source, contender = study.sources[key.source], study.contenders[key.contender]
     stream = _stream(study, key, _TRAINING)
     p, q = source.draw(key.n, stream, null=key.null)
-    pooled = _pool(p, q, contender, source, int(stream.integers(2**53)))
+    pooled, _ = _Draw(p, q, int(stream.integers(2**53))).pool(contender, source)
     discrepancy = contender.build(source, pooled.pool)
     return discrepancy.learn(pooled.pool, pooled.is_p, pooled.stream("learn"))
