@@ -30,8 +30,10 @@ def test_list_says_what_is_there(run: Run, folder: Path) -> None:
     ran = run("data", "list")
     lines = [line.split(maxsplit=3) for line in ran.out.splitlines()]
     assert (ran.code, ran.err) == (0, "")
+    ours = [name for name in DATA_FILES if name not in ("good", "bad", "gone")]
+    assert ours == ["higgs", "mnist", "fake-mnist", "cifar10", "pacs", "imagenet"]
     assert lines[:-1] == [
-        ["higgs", "higgs_tst.npz", "absent", DATA_FILES["higgs"].about],
+        *([name, DATA_FILES[name].file, "absent", DATA_FILES[name].about] for name in ours),
         ["good", "good.npz", "whole", "a file called good"],
         ["bad", "bad.npz", "damaged", "a file called bad"],
         ["gone", "gone.npz", "absent", "a file called gone"],
@@ -84,6 +86,12 @@ def test_failed_fetch_is_one_sentence(
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert "could not be downloaded" in ran.err
     assert run("data", "fetch", "hgigs").code == 2
+
+
+def test_what_cannot_be_fetched_is_one_sentence(run: Run, folder: Path) -> None:
+    ran = run("data", "fetch", "fake-mnist")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "cannot be fetched, because" in ran.err
 
 
 def test_no_command_is_one_sentence(run: Run) -> None:

@@ -31,14 +31,15 @@ __all__ = [
 ]
 
 # Written out because importing the package that holds them would slow down --help.
-SOURCES = "blob, hdgm, higgs"
+SOURCES = "blob, hdgm, higgs, mnist, colored-mnist, pacs, cifar10-corrupted, imagenet-corrupted"
 
 SourceText = Annotated[
     str | None,
     typer.Argument(
         metavar="SOURCE",
         help=f"Where samples come from: {SOURCES}, with settings as in hdgm:d=20,rotated=true or "
-        "higgs:columns=all (column numbers as 0+1+5), or a function of your own as "
+        "higgs:columns=all (column numbers as 0+1+5) or "
+        "cifar10-corrupted:kind=snow,fraction=0.02, or a function of your own as "
         "package.module:function.",
         show_default=False,
     ),

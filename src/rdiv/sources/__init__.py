@@ -7,18 +7,42 @@ from typing import Any
 
 from rdiv.samples.files import read
 from rdiv.sources.blob import Blob
+from rdiv.sources.colored_mnist import ColoredMnist
+from rdiv.sources.corrupted_cifar10 import CorruptedCifar10
+from rdiv.sources.corrupted_imagenet import CorruptedImagenet
 from rdiv.sources.given import Drawn, Pair
 from rdiv.sources.hdgm import Hdgm
 from rdiv.sources.higgs import Higgs
+from rdiv.sources.mnist import Mnist
+from rdiv.sources.pacs import Pacs
 from rdiv.sources.protocol import Source
 from rdiv.spelling import chosen
 
-__all__ = ["BY_NAME", "Blob", "Drawn", "Hdgm", "Higgs", "Pair", "Source", "as_source"]
+__all__ = [
+    "BY_NAME",
+    "Blob",
+    "ColoredMnist",
+    "CorruptedCifar10",
+    "CorruptedImagenet",
+    "Drawn",
+    "Hdgm",
+    "Higgs",
+    "Mnist",
+    "Pacs",
+    "Pair",
+    "Source",
+    "as_source",
+]
 
 BY_NAME: dict[str, type] = {
     "blob": Blob,
     "hdgm": Hdgm,
     "higgs": Higgs,
+    "mnist": Mnist,
+    "colored-mnist": ColoredMnist,
+    "pacs": Pacs,
+    "cifar10-corrupted": CorruptedCifar10,
+    "imagenet-corrupted": CorruptedImagenet,
 }
 
 

@@ -18,11 +18,15 @@ __all__ = ["DATA_FILES", "DataFile", "arrays_digest", "data_dir", "data_file"]
 
 @dataclass(frozen=True)
 class DataFile:
-    """One prepared file: its name, what it holds, and the digest of its arrays."""
+    """One prepared file: its name, what it holds, the digest of its arrays.
+
+    `made` is for a file that cannot be fetched: how it came about.
+    """
 
     file: str
     about: str
     digest: str
+    made: str | None = None
 
 
 DATA_FILES = {
@@ -30,6 +34,33 @@ DATA_FILES = {
         "higgs_tst.npz",
         "HIGGS collision events (Baldi et al. 2014): 23262 background and 26166 signal rows",
         "be099709eff8444ecae357741d612c567529109bd49d3fdc763d77744ff7ed76",
+    ),
+    "mnist": DataFile(
+        "mnist.npz",
+        "MNIST (LeCun et al. 1998): all 70000 handwritten digits, 28 x 28",
+        "51ea33bae9f51e6756a3648edb97929917a6645bdcda51a9229a2a37956685cd",
+    ),
+    "fake-mnist": DataFile(
+        "fake_mnist.npz",
+        "10000 digits drawn by a DCGAN, 28 x 28, in place of the lost file of the literature",
+        "6300428105e73d51899f586720c3bd98438c455912d8d5e9ed1a6cf60646ffd7",
+        "it was drawn once from a network whose weights are published as a pickle",
+    ),
+    "cifar10": DataFile(
+        "cifar10.npz",
+        "CIFAR-10 (Krizhevsky 2009): 10000 training and 5000 test images, 32 x 32, by class",
+        "6c38aa0b7feecb83e0104466c0369308d1c9bd484565dc4e2d3072d3cb129bc4",
+    ),
+    "pacs": DataFile(
+        "pacs_64.npz",
+        "PACS (Li et al. 2017): all 9991 images of four domains, reduced to 64 x 64",
+        "0b6d896670b8b92c1ab7497d360b0e2c5c99f23f80b71b756b6049ddb80fab1b",
+    ),
+    "imagenet": DataFile(
+        "imagenet_sample_64.npz",
+        "ImageNet (Deng et al. 2009): one image of each of 1000 classes, 64 x 64",
+        "1fc0a79e0f5415ae54bf089da0c107dd01ab1c75066aa58d07eef1935b238453",
+        "ImageNet gives its images only to those who accept its terms",
     ),
 }
 
@@ -55,16 +86,28 @@ def data_file(file: str, folder: str | Path | None = None) -> Path:
     path = data_dir(folder) / known.file
     if not path.is_file():
         raise FileNotFoundError(
-            f"the data file {known.file} is not in {path.parent}; fetch it with "
-            f"'rdiv data fetch {name}', or set RDIV_DATA (or --data-dir) to the folder that has it."
+            f"the data file {known.file} is not in {path.parent}; {_how_to_get(name)}"
         )
     stat = path.stat()
     if _digest_of(path, stat.st_mtime_ns, stat.st_size) != known.digest:
         raise ValueError(
-            f"{path} has a wrong checksum, so it is damaged or another file; delete it and run "
-            f"'rdiv data fetch {name}'."
+            f"{path} has a wrong checksum, so it is damaged or another file; delete it and "
+            + (f"run 'rdiv data fetch {name}'." if known.made is None else "copy it again.")
         )
     return path
+
+
+def _how_to_get(name: str) -> str:
+    known = DATA_FILES[name]
+    if known.made is not None:
+        return (
+            f"it cannot be fetched, because {known.made}: set RDIV_DATA (or --data-dir) to a "
+            "folder that has it."
+        )
+    return (
+        f"fetch it with 'rdiv data fetch {name}', or set RDIV_DATA (or --data-dir) to the folder "
+        "that has it."
+    )
 
 
 def arrays_digest(arrays: dict[str, NDArray[np.generic]]) -> str:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.sources import image_recipes
 from rdiv.sources.data_files import DATA_FILES, arrays_digest, data_dir, data_file
 from rdiv.spelling import chosen_from
 
@@ -34,10 +35,13 @@ class Recipe:
         The files to download: the name that each gets, and its public address.
     prepare : callable
         From the folder with the pieces to the named arrays of the data file.
+    decodes : bool
+        Whether the pieces hold images that Pillow has to decode.
     """
 
     pieces: Mapping[str, str]
     prepare: Callable[[Path], Arrays]
+    decodes: bool = False
 
 
 def fetch(name: str, folder: str | Path | None = None, *, origin: str | None = None) -> Path:
@@ -67,14 +71,17 @@ def fetch(name: str, folder: str | Path | None = None, *, origin: str | None = N
     >>> fetch("higs")
     Traceback (most recent call last):
     ...
-    ValueError: unknown data file 'higs'; did you mean 'higgs'? Known: higgs.
+    ValueError: unknown data file 'higs'; did you mean 'higgs'? Known: higgs, mnist, ...
     """
-    recipe = chosen_from(RECIPES, name, "data file")
+    known = chosen_from(DATA_FILES, name, "data file")
     try:
         return data_file(name, folder)
     except (FileNotFoundError, ValueError):  # absent, or damaged and to be replaced
-        place = data_dir(folder) / DATA_FILES[name].file
-    download, origin = _downloader(), origin or os.environ.get("RDIV_DATA_ORIGIN")
+        if known.made is not None:
+            raise
+        place = data_dir(folder) / known.file
+    recipe = RECIPES[name]
+    download, origin = _downloader(recipe), origin or os.environ.get("RDIV_DATA_ORIGIN")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".fetch-", dir=place.parent) as scratch:
@@ -97,12 +104,16 @@ def _moved(address: str, origin: str | None) -> str:
     return address if origin is None else origin.rstrip("/") + urlsplit(address).path
 
 
-def _downloader() -> Any:
+def _downloader(recipe: Recipe) -> Any:
     try:
         from pooch import HTTPDownloader
-    except ImportError:
+
+        if recipe.decodes:
+            import PIL.Image  # noqa: F401
+    except ImportError as error:
+        what = "pooch" if error.name == "pooch" else "Pillow"
         raise ImportError(
-            'fetching data needs pooch; install it with pip install "rdiv[data]".'
+            f'fetching data needs {what}; install it with pip install "rdiv[data]".'
         ) from None
     return HTTPDownloader(timeout=TIMEOUT)
 
@@ -186,4 +197,7 @@ RECIPES: dict[str, Recipe] = {
         },
         prepare_higgs,
     ),
+    "mnist": Recipe(image_recipes.MNIST_PIECES, image_recipes.prepare_mnist),
+    "cifar10": Recipe(image_recipes.CIFAR10_PIECES, image_recipes.prepare_cifar10),
+    "pacs": Recipe(image_recipes.PACS_PIECES, image_recipes.prepare_pacs, decodes=True),
 }
