@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rdiv import discrepancies, models, samples, sources, studies, theory
+    from rdiv import discrepancies, models, reproduction, samples, sources, studies, theory
     from rdiv.comparison import Comparison, compare
     from rdiv.intervals import GapEstimate, estimate_gap
     from rdiv.pilots import plan
@@ -35,6 +35,7 @@ __all__ = [
     "power_study",
     "r_divergence",
     "read",
+    "reproduction",
     "samples",
     "sources",
     "studies",
@@ -58,7 +59,7 @@ _HOMES = {
     "read": "rdiv.samples.files",
     "two_sample_test": "rdiv.two_sample",
 }
-_PACKAGES = ("discrepancies", "models", "samples", "sources", "studies", "theory")
+_PACKAGES = ("discrepancies", "models", "reproduction", "samples", "sources", "studies", "theory")
 
 
 def __getattr__(name: str) -> Any:

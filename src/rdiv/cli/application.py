@@ -12,6 +12,7 @@ from rdiv.cli.data import data_app
 from rdiv.cli.demo import show_demo
 from rdiv.cli.plan import plan_rows
 from rdiv.cli.power import run_power_study
+from rdiv.cli.reproduce import reproduce_table
 from rdiv.cli.two_sample import run_two_sample_test
 
 __all__ = ["app", "command"]
@@ -37,6 +38,7 @@ app = typer.Typer(
 app.command("compare")(compare_samples)
 app.command("test")(run_two_sample_test)
 app.command("power")(run_power_study)
+app.command("reproduce")(reproduce_table)
 app.command("plan")(plan_rows)
 app.command("bound")(show_bounds)
 app.add_typer(data_app, name="data")

@@ -1,0 +1,120 @@
+"""rdiv reproduce: a table or figure of the paper, measured again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rdiv.cli.display import terminal
+from rdiv.cli.options import Jobs, JsonFile, Seed
+from rdiv.cli.output import check_destination, deliver, printable, write_out
+from rdiv.cli.power import _kept, _progress
+from rdiv.cli.study_options import DataFolder, Scheduler
+
+if TYPE_CHECKING:
+    from rdiv.reproduction import Reproduced
+
+__all__ = ["TABLES", "reproduce_table"]
+
+# Written out because importing the package that holds them would slow down --help.
+TABLES = (
+    "higgs, mnist, overfitting, hdgm-dimension, hdgm-size, blob, pacs, pacs-size, colored-mnist, "
+    "corruption-cifar10, corruption-imagenet, architectures"
+)
+
+TableName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="TABLE",
+        help=f"Which one: {TABLES}. Without it, all are listed.",
+        show_default=False,
+    ),
+]
+ScaleName = Annotated[
+    str,
+    typer.Option(
+        "--scale",
+        metavar="smoke|laptop|paper",
+        help="smoke: seconds, to see that it runs; laptop: two cores, about half an hour at most; "
+        "paper: the paper's sizes and networks, for a cluster.",
+    ),
+]
+OutFolder = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Folder for the page, the numbers, the picture and finished trials; the same command "
+        "continues there. By default reproduced/TABLE-SCALE.",
+        show_default=False,
+    ),
+]
+PlanOnly = Annotated[
+    bool, typer.Option("--plan", help="Say what would be run and about how long it takes, stop.")
+]
+
+
+def reproduce_table(
+    table: TableName = None,
+    *,
+    scale: ScaleName = "smoke",
+    out: OutFolder = None,
+    plan: PlanOnly = False,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    scheduler: Scheduler = None,
+    data_dir: DataFolder = None,
+    json: JsonFile = None,
+) -> None:
+    """Measure a table or figure of the paper again.
+
+    Every cell has the paper's number, ours with its 95 % interval, and the type-I error on true
+    nulls, by the same trials for all tests. TABLE.md, TABLE.csv and TABLE.svg are written to DIR.
+    """
+    from rdiv.reproduction import BY_NAME, reproduce
+    from rdiv.reproduction.protocol import as_scale
+    from rdiv.spelling import chosen_from
+
+    size = as_scale(scale)
+    if table is None:
+        _list_tables()
+        return
+    chosen = chosen_from(BY_NAME, table, "table")
+    if plan:
+        write_out(printable(str(chosen.plan(size))) + "\n")
+        return
+    check_destination(json)
+    if scheduler is not None and jobs != 1:
+        raise ValueError("--jobs are processes here, --scheduler a cluster; choose one of them.")
+    folder = out or f"reproduced/{table}-{scale}"
+    with _kept(folder), _progress() as progress:
+        found = reproduce(
+            chosen, scale=size, out=folder, seed=seed, n_jobs=jobs, scheduler=scheduler,
+            data_dir=data_dir, progress=progress,
+        )  # fmt: skip
+    _report(found, folder, json)
+
+
+def _list_tables() -> None:
+    from rdiv.reproduction import BY_NAME
+
+    width = max(map(len, BY_NAME))
+    for name, table in BY_NAME.items():
+        write_out(f"{name.ljust(width)}  {table.title}\n")
+
+
+def _report(found: Reproduced, folder: str, json: str | None) -> None:
+    from rdiv.results import as_json, plain
+
+    def show() -> None:
+        console, text = terminal(), printable(found.to_markdown())
+        if console is None:
+            write_out(text)
+        else:
+            from rich.markdown import Markdown
+
+            console.print(Markdown(text))
+        write_out(printable(f"written to {folder}") + "\n")
+
+    deliver(json, as_json(plain(found.to_dict())), show)

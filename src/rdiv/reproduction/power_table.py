@@ -1,0 +1,165 @@
+"""A table of test powers: cells and tests as data, measured by the study engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rdiv.reproduction.power_lines import COLUMNS, lines_of
+from rdiv.reproduction.power_page import page
+from rdiv.reproduction.power_picture import dots
+from rdiv.reproduction.protocol import Line, Plan, PlanLine, Run, Scale
+from rdiv.reproduction.reported import Printed
+from rdiv.studies.power import run_study
+from rdiv.studies.study import Study, as_study
+
+__all__ = ["Part", "PowerTable", "Setting"]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One power study of a table; a null cell stands beside every cell.
+
+    Parameters
+    ----------
+    name : str
+        Of its folder.
+    tests : mapping from str to Discrepancy
+        By the name of the method, as the paper has it where it does.
+    sources : mapping from str to Source
+        By what the cell calls them.
+    sizes : tuple of int
+        Rows of each sample.
+    trials, repeats, n_resamples, train
+        As in `rdiv.power_study`.
+    alphas : tuple of float
+    cell : str
+        How a column of the table is called, with ``{n}``, ``{source}`` and ``{alpha}``.
+    seconds : float
+        About what one trial of all tests takes on one core.
+    """
+
+    name: str
+    tests: Mapping[str, Any]
+    sources: Mapping[str, Any]
+    sizes: tuple[int, ...]
+    trials: int
+    repeats: int = 1
+    n_resamples: int = 99
+    train: str = "half"
+    alphas: tuple[float, ...] = (0.05,)
+    cell: str = "{n}"
+    seconds: float = 1.0
+
+    @property
+    def draws(self) -> int:
+        """Pairs of samples, null and not, that all tests see."""
+        return 2 * self.trials * self.repeats * len(self.sizes) * len(self.sources)
+
+    def study(self, run: Run) -> Study:
+        """The study behind it."""
+        return as_study(
+            [_with_data(source, run.data_dir) for source in self.sources.values()],
+            list(self.tests.values()),
+            sizes=self.sizes, trials=self.trials, repeats=self.repeats,
+            n_resamples=self.n_resamples, alpha=self.alphas, train=self.train, null=True,
+            seed=run.seed, share_fits=True,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A table at one scale: the studies it takes, and in words what was chosen."""
+
+    about: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PowerTable:
+    """A table or figure of test powers.
+
+    Parameters
+    ----------
+    name, title : str
+    where : str
+        Its place in the paper, and what was read off it.
+    paper : Printed
+        The numbers there; empty where the paper has a figure only.
+    scales : mapping from scale to Setting
+    remarks : tuple of str
+        What differs from the paper, and why.
+
+    Examples
+    --------
+    >>> from rdiv.reproduction import BY_NAME
+    >>> print(BY_NAME["blob"].plan("smoke").scale)
+    smoke
+    """
+
+    name: str
+    title: str
+    where: str
+    paper: Printed
+    scales: Mapping[Scale, Setting]
+    remarks: tuple[str, ...] = ()
+
+    def plan(self, scale: Scale) -> Plan:
+        """What a run at a scale consists of."""
+        setting = self.scales[scale]
+        lines = tuple(
+            PlanLine(f"{part.name}: {', '.join(part.tests)}", part.draws, part.seconds)
+            for part in setting.parts
+        )
+        return Plan(self.name, scale, setting.about, lines)
+
+    def measure(self, run: Run) -> list[Line]:
+        """Run the studies that are not finished, and set the paper's numbers beside the rates."""
+        parts = self.scales[run.scale].parts
+        total = sum(part.draws * len(part.tests) for part in parts)
+        lines: list[Line] = []
+        before = 0
+        for part in parts:
+            study = part.study(run)
+            found = run_study(
+                study,
+                n_jobs=run.n_jobs,
+                scheduler=run.scheduler,
+                out=None if run.kept is None else Path(run.kept) / part.name,
+                progress=_shifted(run.progress, before, total),
+            )
+            before += part.draws * len(part.tests)
+            head = {"table": self.name, "scale": run.scale, "seed": run.seed}
+            lines += lines_of(head, part, found, self.paper)
+        return _by_cell(lines)
+
+    def markdown(self, lines: Sequence[Line]) -> str:
+        """The page: a table a cell, the paper's own table, what differs and why."""
+        return page(self, lines)
+
+    def figure(self, lines: Sequence[Line]) -> str:
+        """Rates, the paper's numbers and the nulls as dots with intervals."""
+        return dots(lines)
+
+
+def _by_cell(lines: list[Line]) -> list[Line]:
+    """Cells in the order in which they first appear, and nothing else changed."""
+    cells = list(dict.fromkeys(line["cell"] for line in lines))
+    assert all(tuple(line) == COLUMNS for line in lines)
+    return sorted(lines, key=lambda line: cells.index(line["cell"]))
+
+
+def _with_data(source: Any, folder: Path | None) -> Any:
+    if folder is None or not hasattr(source, "data_dir"):
+        return source
+    return replace(source, data_dir=folder)
+
+
+def _shifted(
+    progress: Callable[[int, int], None] | None, before: int, total: int
+) -> Callable[[int, int], None] | None:
+    if progress is None:
+        return None
+    return lambda done, _: progress(before + done, total)

@@ -1,0 +1,138 @@
+"""Measure a table and write what was found: lines, a page, a picture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rdiv.reproduction.files import as_csv
+from rdiv.reproduction.protocol import Line, Run, Table, as_scale
+from rdiv.spelling import chosen_from
+
+__all__ = ["Reproduced", "command", "reproduce", "write"]
+
+TRIALS = "trials"
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduced:
+    """A table that was measured.
+
+    Parameters
+    ----------
+    table : Table
+    run : Run
+    lines : list of dict
+        One for each test in each cell, the paper's number beside ours.
+    """
+
+    table: Table
+    run: Run
+    lines: list[Line]
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    def to_markdown(self) -> str:
+        """The page with its title and the command that made it."""
+        made = f"Made by `{command(self.table.name, self.run.scale, self.run.seed)}`."
+        return f"# {self.table.title}\n\n{made}\n\n{self.table.markdown(self.lines)}"
+
+    def to_csv(self) -> str:
+        """The lines as CSV text."""
+        return as_csv(self.lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The lines as a document; times are left out, so that a seed gives the same bytes."""
+        lines = [{k: v for k, v in line.items() if k != "seconds"} for line in self.lines]
+        names = {"table": self.table.name, "scale": self.run.scale, "seed": self.run.seed}
+        return {"schema": 1, **names, "lines": lines}
+
+
+def reproduce(
+    table: str | Table,
+    *,
+    scale: str = "smoke",
+    out: str | Path | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    scheduler: str | None = None,
+    data_dir: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Reproduced:
+    """Measure a table of the paper again.
+
+    Parameters
+    ----------
+    table : str or Table
+        A name in `rdiv.reproduction.BY_NAME`.
+    scale : {"smoke", "laptop", "paper"}
+        Seconds, at most about half an hour on two cores, or the paper's own sizes.
+    out : path, optional
+        Folder for the page, the lines and the picture. Trials are kept there as they finish, and
+        the same call continues what is there.
+    seed : int
+    n_jobs : int, optional
+        Worker processes.
+    scheduler : str, optional
+        Address of a Dask scheduler, or ``local:N``.
+    data_dir : path, optional
+        Folder of the data files.
+    progress : callable, optional
+        Called with the number of trials done and asked for.
+
+    Returns
+    -------
+    Reproduced
+
+    Examples
+    --------
+    >>> found = reproduce("blob", scale="smoke")
+    >>> print(found.lines[0]["method"], found.lines[0]["trials"])
+    R-Div 3
+    """
+    chosen = _table(table)
+    run = Run(
+        as_scale(scale), seed, n_jobs, scheduler,
+        None if data_dir is None else Path(data_dir),
+        None if out is None else Path(out) / TRIALS,
+        progress,
+    )  # fmt: skip
+    found = Reproduced(chosen, run, chosen.measure(run))
+    if out is not None:
+        write(found, out)
+    return found
+
+
+def write(found: Reproduced, folder: str | Path) -> None:
+    """Write lines, page and picture; each file is replaced whole."""
+    texts = {
+        f"{found.table.name}.csv": found.to_csv(),
+        f"{found.table.name}.md": found.to_markdown(),
+        f"{found.table.name}.svg": found.table.figure(found.lines),
+    }
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        draft = Path(folder) / f".{name}"
+        draft.write_text(text, encoding="utf-8")
+        os.replace(draft, Path(folder) / name)
+
+
+def command(name: str, scale: str, seed: int) -> str:
+    """The command that measures a table.
+
+    Examples
+    --------
+    >>> print(command("blob", "laptop", 7))
+    rdiv reproduce blob --scale laptop --seed 7
+    """
+    return f"rdiv reproduce {name} --scale {scale} --seed {seed}"
+
+
+def _table(given: str | Table) -> Table:
+    from rdiv.reproduction import BY_NAME
+
+    return chosen_from(BY_NAME, given, "table") if isinstance(given, str) else given

@@ -1,0 +1,33 @@
+"""Paper-sized plans made small: the same networks and tests, one epoch, few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from rdiv.reproduction.power_table import Part
+
+
+def shortened(obj: Any) -> Any:
+    """The same test or model with one epoch wherever it has a number of them."""
+    if not is_dataclass(obj) or isinstance(obj, type):
+        return obj
+    changes = {}
+    for field in fields(obj):
+        value = getattr(obj, field.name)
+        if field.name == "epochs":
+            changes["epochs"] = 1
+        elif is_dataclass(value):
+            changes[field.name] = shortened(value)
+    return replace(obj, **changes)
+
+
+def rehearsed(part: Part, most: int) -> Part:
+    """A part with its first size capped, its first source, and as few relabellings as can be."""
+    tests: Mapping[str, Any] = {name: shortened(test) for name, test in part.tests.items()}
+    label, source = next(iter(part.sources.items()))
+    return replace(
+        part, tests=tests, sources={label: source}, sizes=(min(part.sizes[0], most),),
+        trials=1, repeats=1, n_resamples=99 if 0.01 in part.alphas else 19,
+    )  # fmt: skip

@@ -1,0 +1,150 @@
+"""The results page is what its numbers say, and nobody has edited either."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tools import results_page
+from tools.results_claims import CLAIMS, Book, claims, levels
+
+from rdiv.reproduction import BY_NAME, Line, reproduce
+from rdiv.reproduction.files import as_csv, read_csv
+from rdiv.reproduction.power_lines import COLUMNS, rate_and_interval
+from rdiv.reproduction.power_table import PowerTable
+
+
+def check(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr("sys.argv", ["results_page.py", *arguments])
+    results_page.main()
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A smoke run that is passed off as a laptop one."""
+    folder = tmp_path_factory.mktemp("run")
+    reproduce("hdgm-size", scale="smoke", out=folder / "hdgm-size")
+    path = folder / "hdgm-size" / "hdgm-size.csv"
+    path.write_text(path.read_text(encoding="utf-8").replace(",smoke,", ",laptop,"))
+    return folder
+
+
+@pytest.fixture
+def copy(measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A results page of one table."""
+    (tmp_path / "results").mkdir()
+    monkeypatch.setattr(results_page, "FOLDER", tmp_path / "results")
+    monkeypatch.setattr(results_page, "PAGE", tmp_path / "results.md")
+    check(monkeypatch, "--take", str(measured))
+    return tmp_path
+
+
+def test_the_page_in_the_documentation_is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    check(monkeypatch, "--check")
+
+
+def test_the_numbers_in_the_documentation_have_pictures() -> None:
+    for path in results_page.FOLDER.glob("*.csv"):
+        assert path.stem in BY_NAME
+        assert path.with_suffix(".svg").exists()
+        assert {line["scale"] for line in read_csv(path)} == {"laptop"}
+
+
+def test_an_untouched_page_passes(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(monkeypatch, "--check")
+    assert (copy / "results" / "hdgm-size.svg").exists()
+    page = (copy / "results.md").read_text(encoding="utf-8")
+    assert "rdiv reproduce hdgm-size --scale laptop --seed 0" in page
+    assert "Not measured at this scale yet: `higgs`" in page
+
+
+@pytest.mark.parametrize("old", ["of 3 |", "of 1 |", "R-Div 0."])
+def test_a_number_edited_on_the_page_fails(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, old: str
+) -> None:
+    page = copy / "results.md"
+    text = page.read_text(encoding="utf-8")
+    assert old in text
+    page.write_text(text.replace(old, old.replace(old[-3], "7"), 1), encoding="utf-8")
+    with pytest.raises(SystemExit, match="not what its numbers say"):
+        check(monkeypatch, "--check")
+
+
+@pytest.mark.parametrize("column", ["rate", "null_high", "rejections", "paper"])
+def test_a_number_edited_in_the_file_fails(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, column: str
+) -> None:
+    path = copy / "results" / "hdgm-size.csv"
+    lines = read_csv(path)
+    lines[0][column] = 1
+    path.write_text(as_csv(lines), encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"hdgm-size\.csv: "):
+        check(monkeypatch, "--check")
+
+
+def invented(table: PowerTable, rate: float, rng: np.random.Generator) -> list[Line]:
+    """Lines as a laptop run would give them, with rejections from a binomial."""
+    lines = []
+    for part in table.scales["laptop"].parts:
+        for n in part.sizes:
+            for source in part.sources:
+                for alpha in part.alphas:
+                    cell = part.cell.format(n=n, source=source, alpha=f"{alpha:g}")
+                    for method, test in part.tests.items():
+                        learns = getattr(test, "learns", False)
+                        line = dict.fromkeys(COLUMNS) | {
+                            "table": table.name, "scale": "laptop", "seed": 0, "cell": cell,
+                            "method": method, "test": method, "n_p": n, "n_q": n, "note": "",
+                            "protocol": part.train if learns else "whole", "alpha": alpha,
+                        }  # fmt: skip
+                        told = table.paper.get(method, cell)
+                        line["paper"] = None if told is None else told.rate
+                        trials = part.trials * part.repeats
+                        for side, share in (("", rate), ("null_", alpha)):
+                            count = int(rng.binomial(trials, share))
+                            numbers = (trials, count, *rate_and_interval(count, trials))
+                            names = ("trials", "rejections", "rate", "low", "high")
+                            line |= {side + k: v for k, v in zip(names, numbers, strict=True)}
+                        lines.append(line)
+    return lines
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.6, 1.0])
+def test_the_page_can_be_written_whatever_was_found(rate: float) -> None:
+    rng = np.random.default_rng(int(100 * rate))
+    powers = {n: t for n, t in BY_NAME.items() if isinstance(t, PowerTable)}
+    book = Book({name: invented(table, rate, rng) for name, table in powers.items()})
+    found = list(claims(book))
+    assert len(found) == len(powers) == len(CLAIMS) - 1
+    assert levels(book).startswith("**The level holds.**")
+    text = "\n".join(results_page.page(book))
+    assert all(f"## {table.title}" in text for table in powers.values())
+    assert "Not measured at this scale yet: `overfitting`." in text
+
+
+def test_verdicts_follow_the_numbers() -> None:
+    rng = np.random.default_rng(0)
+    table = BY_NAME["higgs"]
+    assert isinstance(table, PowerTable)
+    lines = invented(table, 0.1, rng)
+
+    def verdict(count: int) -> str:
+        line = next(line for line in lines if line["method"] == "R-Div")
+        rate, low, high = rate_and_interval(count, 100)
+        line |= {"rejections": count, "rate": rate, "low": low, "high": high}
+        return CLAIMS["higgs"](Book({"higgs": lines})).verdict
+
+    assert [verdict(k) for k in (8, 90, 100)] == ["does not stand", "nearly stands", "stands"]
+
+
+def test_false_alarms_are_said() -> None:
+    rng = np.random.default_rng(0)
+    table = BY_NAME["higgs"]
+    assert isinstance(table, PowerTable)
+    lines = invented(table, 0.1, rng)
+    assert levels(Book({"higgs": lines})).startswith("**The level holds.**")
+    lines[2] |= {"null_rejections": 20}
+    said = levels(Book({"higgs": lines}))
+    assert said.startswith("**The level needs a look.**")
+    assert "omnibus (whole) in higgs, 1000." in said

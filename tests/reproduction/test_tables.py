@@ -1,0 +1,147 @@
+"""Every table: smoke runs, survives its own CSV, has a page, a picture and a plan of any size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from tests.reproduction.rehearsal import rehearsed
+
+from rdiv.cli.reproduce import TABLES
+from rdiv.reproduction import BY_NAME, SCALES, Run, Table, reproduce
+from rdiv.reproduction.files import as_csv, read_csv
+from rdiv.reproduction.power_lines import rate_and_interval
+from rdiv.reproduction.power_table import PowerTable
+from rdiv.studies.trial import run_trial
+
+DRAWN = ("blob", "hdgm-dimension", "hdgm-size")  # the others read data files
+READ = [name for name in BY_NAME if name not in DRAWN]
+POWERS = [name for name in BY_NAME if isinstance(BY_NAME[name], PowerTable)]
+EIGHT = {"ME", "SCF", "C2ST-S", "C2ST-L", "MMD-O", "MMD-D", "H-Div", "R-Div"}
+
+
+def check_smoke(name: str, folder: Path) -> None:
+    found = reproduce(name, scale="smoke", out=folder / "out", seed=3)
+    assert found.lines[0]["table"] == name
+    assert found.lines[0]["seed"] == 3
+    back = read_csv(folder / "out" / f"{name}.csv")
+    assert back == found.lines
+    assert found.table.markdown(back) == found.table.markdown(found.lines)
+    assert found.to_markdown() == (folder / "out" / f"{name}.md").read_text(encoding="utf-8")
+    assert f"rdiv reproduce {name} --scale smoke --seed 3" in found.to_markdown()
+    picture = ElementTree.parse(folder / "out" / f"{name}.svg").getroot()
+    assert picture.tag.endswith("svg")
+    for line in found.lines if isinstance(found.table, PowerTable) else []:
+        for side in ("", "null_"):
+            numbers = tuple(line[side + part] for part in ("rate", "low", "high"))
+            assert numbers == rate_and_interval(line[f"{side}rejections"], line[f"{side}trials"])
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_smoke(name: str, tmp_path: Path) -> None:
+    check_smoke(name, tmp_path)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", READ)
+def test_smoke_on_data(name: str, tmp_path: Path, data_dir: Path) -> None:
+    del data_dir
+    check_smoke(name, tmp_path)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_plans(name: str) -> None:
+    table = BY_NAME[name]
+    assert isinstance(table, Table)
+    assert table.name == name
+    hours = [table.plan(scale).hours for scale in SCALES]
+    assert hours[0] < 0.02 < 10 * hours[1], "smoke takes seconds"
+    assert hours[1] < 1.0, "laptop takes at most half an hour on two cores"
+    assert hours[2] > hours[1]
+    assert str(table.plan("paper")).endswith("on one core")
+
+
+def test_the_command_knows_all_tables() -> None:
+    assert TABLES.split(", ") == list(BY_NAME)
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_laptop_and_paper_have_the_trials_and_tests_they_should(name: str) -> None:
+    table = BY_NAME[name]
+    assert isinstance(table, PowerTable)
+    images = name not in ("blob", "higgs", "hdgm-dimension", "hdgm-size", "mnist")
+    for scale in ("laptop", "paper"):
+        parts = table.scales[scale].parts
+        methods = {method for part in parts for method in part.tests}
+        wanted = {"R-Div", "H-Div", "score", "omnibus"} | (set() if images else EIGHT)
+        assert wanted <= methods
+        for part in parts:
+            least = 20 if images else 100 if part.name == "one-fit" else 40
+            assert part.trials * part.repeats >= (100 if scale == "paper" else least), part.name
+        protocols = {
+            p.train for p in parts if any(getattr(t, "learns", 0) for t in p.tests.values())
+        }
+        assert protocols in (set(), {"half", "fresh"})
+    if table.paper.cells:
+        known = {cell for p in table.scales["laptop"].parts for cell in _cells(p)}
+        assert known & set(table.paper.cells) or name == "architectures"
+
+
+def _cells(part: object) -> list[str]:
+    return [
+        part.cell.format(n=n, source=source, alpha="0.05")  # type: ignore[attr-defined]
+        for n in part.sizes  # type: ignore[attr-defined]
+        for source in part.sources  # type: ignore[attr-defined]
+    ]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", POWERS)
+def test_the_first_trial_of_the_paper_plan(name: str, data_dir: Path) -> None:
+    run_first_trials(name, data_dir, most=8, parts=1, tests=1)
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.parametrize("name", POWERS)
+def test_the_first_trial_of_every_part_of_the_paper_plan(name: str, data_dir: Path) -> None:
+    run_first_trials(name, data_dir, most=64, parts=99, tests=99)
+
+
+def run_first_trials(name: str, data_dir: Path, *, most: int, parts: int, tests: int) -> None:
+    """The first trial of some parts, with full networks, one epoch and few rows."""
+    table = BY_NAME[name]
+    assert isinstance(table, PowerTable)
+    for part in table.scales["paper"].parts[:parts]:
+        small = rehearsed(part, most)
+        study = small.study(Run("paper", data_dir=data_dir))
+        for i, key in enumerate(study.all_keys()):
+            if key.null or i >= tests:
+                break
+            row = run_trial(study, key)
+            assert 0 < row["pvalue"] <= 1
+            assert row["n_p"] == min(most, part.sizes[0])
+
+
+def test_a_cell_has_its_null_the_paper_and_the_order(tmp_path: Path) -> None:
+    found = reproduce("hdgm-size", scale="smoke", out=tmp_path)
+    page = found.to_markdown()
+    assert "**d = 10, N = 40** (40 + 40 rows, level 0.05)" in page
+    assert "| paper | here, 95 % interval | type-I error |" in page
+    assert "Order here: " in page
+    assert page.index("R-Div") < page.index("MMD-D")
+    assert as_csv(found.lines) == (tmp_path / "hdgm-size.csv").read_text(encoding="utf-8")
+
+
+def test_levels_are_read_off_the_same_trials() -> None:
+    table = BY_NAME["blob"]
+    assert isinstance(table, PowerTable)
+    part = replace(table.scales["smoke"].parts[0], trials=2)
+    small = replace(table, scales={"smoke": replace(table.scales["smoke"], parts=(part,))})
+    lines = reproduce(small, scale="smoke").lines
+    strict = {x["method"]: x["rejections"] for x in lines if x["alpha"] == 0.01}
+    loose = {x["method"]: x["rejections"] for x in lines if x["alpha"] == 0.05}
+    assert strict.keys() == loose.keys()
+    assert all(strict[method] <= loose[method] for method in strict)
