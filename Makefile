@@ -39,6 +39,8 @@ calibrate: $(DEV) ## count false alarms at length and rewrite docs/calibration*.
 	$(PYTHON) benchmarks/calibrate.py --out docs/calibration.md
 	$(PYTHON) benchmarks/learner_calibration.py --out docs/calibration_learners.md
 	$(PYTHON) benchmarks/refit_calibration.py --out docs/calibration_refits.md
+	$(PYTHON) benchmarks/driver_calibration.py --out docs/calibration_drivers.md
+	$(PYTHON) benchmarks/equivalence_level.py --out docs/calibration_margins.md
 
 docs: $(DEV) ## regenerate the command pages and build site/
 	$(PYTHON) tools/cli_pages.py

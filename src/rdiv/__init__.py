@@ -10,9 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rdiv import discrepancies, models, reproduction, samples, sources, studies, theory
+    from rdiv import discrepancies, models, report, reproduction, samples, sources, studies, theory
     from rdiv.comparison import Comparison, compare
     from rdiv.intervals import GapEstimate, estimate_gap
+    from rdiv.many import compare_many
+    from rdiv.many_result import Comparisons
     from rdiv.pilots import plan
     from rdiv.plan_result import Plan
     from rdiv.results import TwoSampleResult
@@ -22,12 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison",
+    "Comparisons",
     "GapEstimate",
     "Plan",
     "PowerStudy",
     "TwoSampleResult",
     "__version__",
     "compare",
+    "compare_many",
     "discrepancies",
     "estimate_gap",
     "models",
@@ -35,6 +39,7 @@ __all__ = [
     "power_study",
     "r_divergence",
     "read",
+    "report",
     "reproduction",
     "samples",
     "sources",
@@ -47,11 +52,13 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Comparison": "rdiv.comparison",
+    "Comparisons": "rdiv.many_result",
     "GapEstimate": "rdiv.intervals",
     "Plan": "rdiv.plan_result",
     "PowerStudy": "rdiv.studies.power",
     "TwoSampleResult": "rdiv.results",
     "compare": "rdiv.comparison",
+    "compare_many": "rdiv.many",
     "estimate_gap": "rdiv.intervals",
     "plan": "rdiv.pilots",
     "power_study": "rdiv.studies.power",
@@ -59,7 +66,9 @@ _HOMES = {
     "read": "rdiv.samples.files",
     "two_sample_test": "rdiv.two_sample",
 }
-_PACKAGES = ("discrepancies", "models", "reproduction", "samples", "sources", "studies", "theory")
+_PACKAGES = (
+    "discrepancies", "models", "report", "reproduction", "samples", "sources", "studies", "theory",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -39,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from rdiv.cli.application import command
 
-        code = command().main(given or ["--help"], prog_name="rdiv", standalone_mode=False) or 0
+        run = command().main  # what was typed goes along: a report says how to do it again
+        code = run(given or ["--help"], prog_name="rdiv", standalone_mode=False, obj=given) or 0
     except BaseException as error:  # a traceback and exit code 1 would read as "a shift"
         return report(error, files=given[:1] not in (["power"], ["bound"]))
     return report(KeyboardInterrupt()) if code == INTERRUPTED else int(code)

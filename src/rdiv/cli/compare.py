@@ -1,16 +1,31 @@
-"""rdiv compare: a reference and a current sample, and a verdict."""
+"""rdiv compare: a reference and one or more current samples, and a verdict."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from rdiv.cli.compare_options import (
+    By,
+    CorrectionName,
+    Currents,
+    EquivalenceMargin,
+    FailOnShift,
+    HtmlFile,
+    MinGap,
+    NoRows,
+    NotWorseThan,
+    Relabellings,
+    check_min_gap,
+    check_sources,
+)
+from rdiv.cli.compare_summary import NOT_EQUALITY, counts, summary, summary_of_many
 from rdiv.cli.display import Summary, show, stages
 from rdiv.cli.options import (
     Alpha,
-    Current,
     DataDir,
     Folds,
     Groups,
@@ -18,114 +33,178 @@ from rdiv.cli.options import (
     JsonFile,
     ModelName,
     Reference,
-    Resamples,
     Seed,
     Strata,
     Target,
     Task,
 )
-from rdiv.cli.output import check_destination, deliver
-from rdiv.cli.reading import read_sample
+from rdiv.cli.output import STANDARD_OUTPUT, check_destination, deliver, write_whole
+from rdiv.cli.reading import Input, read_input
 
 if TYPE_CHECKING:
-    from rdiv.comparison import Comparison
+    from rdiv.comparison_result import Comparison
+    from rdiv.many_result import Comparisons
 
 __all__ = ["NOT_EQUALITY", "compare_samples", "counts"]
 
-NOT_EQUALITY = "Not finding a difference does not show that there is none."
-
-FailOnShift = Annotated[
-    bool, typer.Option("--fail-on-shift", help="Exit with code 1 if a shift is found.")
-]
-MinGap = Annotated[
-    float | None,
-    typer.Option(
-        metavar="G",
-        help="With --fail-on-shift, a risk shift counts only when the interval of the gap lies "
-        "wholly outside -G to G.",
-        show_default=False,
-    ),
-]
-
 
 def compare_samples(
+    context: typer.Context,
     reference: Reference,
-    current: Current,
+    current: Currents,
     target: Target = None,
     task: Task = None,
     folds: Folds = 5,
     groups: Groups = None,
     strata: Strata = None,
     model: ModelName = None,
+    by: By = None,
+    correction: CorrectionName = "holm",
+    equivalence_margin: EquivalenceMargin = None,
+    not_worse_than: NotWorseThan = None,
     alpha: Alpha = 0.05,
-    resamples: Resamples = 999,
+    resamples: Relabellings = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
     data_dir: DataDir = None,
     json: JsonFile = None,
+    html: HtmlFile = None,
+    no_rows: NoRows = False,
     fail_on_shift: FailOnShift = False,
     min_gap: MinGap = None,
 ) -> None:
     """Say whether the model does worse or better on the current sample.
 
-    The answer is a verdict, the gap between the mean losses with its interval, and the gap that
-    these samples could have shown. A test of the inputs alone stands beside it, as context.
+    The answer is a verdict, the gap between the mean losses with its interval, the gap that these
+    samples could have shown, and what carries it. A test of the inputs alone stands beside it, as
+    context. With several current files, or --by, every one of them is compared with the reference
+    and the verdicts hold for all together.
     """
-    check_destination(json, reference, current)
-    _check_min_gap(min_gap, folds)
+    check_sources(reference, current, by)
+    _check_destinations(json, html, reference, *current)
+    check_min_gap(min_gap, folds)
+    settings: dict[str, Any] = {
+        "model": model, "target": target, "task": task, "folds": folds or None, "groups": groups,
+        "strata": strata, "alpha": alpha, "equivalence_margin": equivalence_margin,
+        "not_worse_than": not_worse_than, "rng": seed, "n_jobs": jobs,
+    }  # fmt: skip
     with stages() as stage:
         stage("reading")
-        p, q = read_sample(reference, data_dir), read_sample(current, data_dir)
+        inputs = [read_input(path, data_dir) for path in (reference, *current)]
         stage("fitting and testing")
-        from rdiv.comparison import compare
-
-        found = compare(
-            p, q, model=model, target=target, task=task, folds=folds or None, groups=groups,
-            strata=strata, alpha=alpha, n_resamples=resamples, rng=seed, n_jobs=jobs,
-        )  # fmt: skip
-    deliver(json, found.to_json(), lambda: show(_summary(found, reference, current, min_gap)))
-    if fail_on_shift and counts(found, min_gap):
+        found = _compare(inputs, by, correction, resamples, settings)
+        found = _without_rows(found) if no_rows else found
+        stage("writing")
+        if html is not None:
+            write_whole(html, _page(found, inputs, context.find_root().obj, not no_rows))
+    told = _Told(found, inputs, min_gap, html)
+    deliver(json, found.to_json(), lambda: show(told.summary()))
+    if fail_on_shift and told.counts():
         raise typer.Exit(1)
 
 
-def counts(found: Comparison, min_gap: float | None) -> bool:
-    """Whether a comparison found a shift that matters: any, or one beyond ``min_gap``."""
-    if min_gap is None or found.verdict != "risk shift" or found.gap_interval is None:
-        return found.shifted
-    return found.gap_interval.low > min_gap or found.gap_interval.high < -min_gap
+def _check_destinations(json: str | None, html: str | None, *samples: str) -> None:
+    check_destination(json, *samples)
+    check_destination(html, *samples, *([] if json is None else [json]))
+    if html == STANDARD_OUTPUT:
+        raise ValueError("--html needs the name of a file, got -; standard output is for --json.")
+    if html is not None and html == json:
+        raise ValueError(f"--html and --json cannot both be {html}; choose another name for one.")
 
 
-def _check_min_gap(min_gap: float | None, folds: int) -> None:
-    if min_gap is None:
-        return
-    if not (min_gap >= 0 and math.isfinite(min_gap)):
-        raise ValueError(f"--min-gap must be a number of at least 0, got {min_gap:g}.")
-    if folds == 0:
-        raise ValueError(
-            "--min-gap needs the interval of the gap, which in-sample losses (--folds 0) cannot "
-            "give; ask for folds."
-        )
+def _compare(
+    inputs: Sequence[Input],
+    by: str | None,
+    correction: str,
+    resamples: int | None,
+    settings: dict[str, Any],
+) -> Comparison | Comparisons:
+    reference, *current = inputs
+    if by is None and len(current) == 1:
+        from rdiv.comparison import compare
 
+        draws = 999 if resamples is None else resamples
+        return compare(reference.sample, current[0].sample, n_resamples=draws, **settings)
+    from rdiv.many import compare_many
 
-def _summary(found: Comparison, reference: str, current: str, min_gap: float | None) -> Summary:
-    lines = [*found.details(), f"files: {reference} (reference), {current} (current)"]
-    if min_gap is not None:
-        lines.append(f"--min-gap {min_gap:g}: {_weighed(found, min_gap)}")
-    remarks = [str(found.notes[key]) for key in ("target", "folds") if key in found.notes]
-    colours = {"worse": "red", "better": "yellow"}
-    return Summary(
-        "rdiv compare",
-        found.headline(),
-        lines,
-        remarks if found.shifted else [*remarks, NOT_EQUALITY],
-        colours.get(found.direction or "", "yellow" if found.shifted else "none"),
+    samples = current[0].sample if by is not None else _named(current)
+    choice: Any = correction
+    return compare_many(
+        reference.sample, samples, by=by, correction=choice, n_resamples=resamples, **settings
     )
 
 
-def _weighed(found: Comparison, min_gap: float) -> str:
-    if found.verdict != "risk shift":
-        return "no risk shift to weigh"
-    span = f"{-min_gap:g} to {min_gap:g}"
-    if counts(found, min_gap):
-        return f"the interval lies wholly outside {span}, so this shift counts"
-    return f"the interval reaches into {span}, so this shift does not count"
+def _named(inputs: Sequence[Input]) -> dict[str, Any]:
+    """Samples by the last part of their paths; of two that are alike, the second gets a number."""
+    samples: dict[str, Any] = {}
+    for one in inputs:
+        name, number = one.name, 2
+        while name in samples:
+            name, number = f"{one.name} ({number})", number + 1
+        samples[name] = one.sample
+    return samples
+
+
+def _without_rows(found: Comparison | Comparisons) -> Any:
+    """The same without any row of the data."""
+    from rdiv.comparison_result import Comparison
+
+    if isinstance(found, Comparison):
+        drivers = found.drivers
+        return found if drivers is None else replace(found, drivers=drivers.without_rows())
+    levels = [
+        level
+        if level.comparison is None
+        else replace(level, comparison=_without_rows(level.comparison))
+        for level in found.levels
+    ]
+    return replace(found, levels=tuple(levels))
+
+
+def _page(
+    found: Comparison | Comparisons, inputs: Sequence[Input], typed: Sequence[str], rows: bool
+) -> str:
+    from shlex import join
+
+    from rdiv.comparison_result import Comparison
+    from rdiv.report import InputFile, Provenance, comparison_page, many_page, versions
+
+    roles = ["reference", *(["current"] * (len(inputs) - 1))]
+    files = [
+        InputFile(role, one.source, *one.fingerprint())
+        for role, one in zip(roles, inputs, strict=True)
+    ]
+    provenance = Provenance(join(["rdiv", *(typed or [])]), versions(), tuple(files))
+    if isinstance(found, Comparison):
+        return comparison_page(found, provenance=provenance, rows=rows)
+    return many_page(found, provenance=provenance, rows=rows)
+
+
+class _Told(NamedTuple):
+    """A finding and what is said of it."""
+
+    found: Comparison | Comparisons
+    inputs: Sequence[Input]
+    min_gap: float | None
+    html: str | None
+
+    def counts(self) -> bool:
+        """Whether any shift matters to a pipeline."""
+        from rdiv.comparison_result import Comparison
+
+        if isinstance(self.found, Comparison):
+            return counts(self.found, self.min_gap)
+        return any(
+            counts(replace(level.comparison, verdict=level.verdict), self.min_gap)
+            for level in self.found.levels
+            if level.comparison is not None and level.verdict is not None
+        )
+
+    def summary(self) -> Summary:
+        """What a person reads."""
+        from rdiv.comparison_result import Comparison
+
+        names = [one.source for one in self.inputs]
+        if isinstance(self.found, Comparison):
+            return summary(self.found, names[0], names[1], self.min_gap, self.html)
+        return summary_of_many(self.found, names, self.counts(), self.min_gap, self.html)

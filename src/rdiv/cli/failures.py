@@ -15,7 +15,7 @@ __all__ = ["CRASH", "INTERRUPTED", "MISUSE", "report"]
 MISUSE, CRASH, INTERRUPTED = 2, 3, 130
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_EXTRAS = {"typer": "cli", "rich": "cli", "polars": "cli"}
+_EXTRAS = dict.fromkeys(("typer", "rich", "polars", "jinja2", "matplotlib"), "cli")
 _FRAME = re.compile(r'File "([^"\n]+)", line \d+, in [^\n]+\n\s+(\w+)')
 
 

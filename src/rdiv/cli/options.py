@@ -40,7 +40,8 @@ Reference = Annotated[
     typer.Argument(
         metavar="REFERENCE",
         help="What the model is used to: csv, tsv, jsonl (each also .gz), parquet, feather, npy or "
-        "npz. FILE.npz::NAME is one array of many; an npz file of x and y brings its target.",
+        "npz. FILE.npz::NAME is one array of many; an npz file of x and y brings its target. One "
+        "sample may be - for standard input.",
         show_default=False,
     ),
 ]

@@ -8,7 +8,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
-__all__ = ["STANDARD_OUTPUT", "check_destination", "deliver", "printable", "write_out"]
+__all__ = [
+    "STANDARD_OUTPUT",
+    "check_destination",
+    "deliver",
+    "printable",
+    "write_out",
+    "write_whole",
+]
 
 STANDARD_OUTPUT = "-"
 
@@ -55,11 +62,16 @@ def deliver(path: str | None, document: str, show: Callable[[], None]) -> None:
         write_out(document + "\n", encoding="utf-8")
         return
     if path is not None:
-        try:
-            _write_file(path, (document + "\n").encode())
-        except OSError as error:
-            _refuse(path, f"{error.strerror}; choose another place.")
+        write_whole(path, document + "\n")
     show()
+
+
+def write_whole(path: str, text: str) -> None:
+    """Write a file whole or not at all; trouble of the system is said in one sentence."""
+    try:
+        _write_file(path, text.encode())
+    except OSError as error:
+        _refuse(path, f"{error.strerror}; choose another place.")
 
 
 def write_out(text: str, encoding: str | None = None) -> None:

@@ -18,7 +18,7 @@ from rdiv.discrepancies.masked_sums import mask_counts, masked_moments, masked_s
 from rdiv.discrepancies.protocol import Masks, Prepared
 from rdiv.samples.pool import Pool
 
-__all__ = ["check_losses", "mean_gap", "mean_gaps", "standardized"]
+__all__ = ["check_losses", "gaps_and_errors", "mean_gap", "mean_gaps", "standardized"]
 
 _ROUNDING = 1e-12  # gaps below this many pooled standard deviations are rounding, hence ties at 0
 
@@ -48,7 +48,7 @@ def mean_gap(
     [6.]
     """
     gaps = mean_gaps(losses[:, None], studentize=studentize, groups=groups, strata=strata)
-    measure = _gaps_and_errors(losses[:, None], groups, strata)
+    measure = gaps_and_errors(losses[:, None], groups, strata)
 
     def risks(is_p: NDArray[np.bool_]) -> tuple[float, float]:
         # Sums rounded once, in any order: identical samples have a gap of exactly 0.
@@ -108,7 +108,7 @@ def mean_gaps(
     >>> print(t(np.array([[True, True, False, False]])).round(3))
     [[-1.789]]
     """
-    measure = _gaps_and_errors(numbers, groups, strata, errors=studentize, scale=scale)
+    measure = gaps_and_errors(numbers, groups, strata, errors=studentize, scale=scale)
     if not studentize:
         return lambda masks: measure(masks)[0]
 
@@ -140,14 +140,22 @@ def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
     return values[pool.twins]
 
 
-def _gaps_and_errors(
+def gaps_and_errors(
     numbers: NDArray[np.float64],
-    groups: NDArray[np.intp] | None,
-    strata: NDArray[np.intp] | None,
+    groups: NDArray[np.intp] | None = None,
+    strata: NDArray[np.intp] | None = None,
     errors: bool = True,
     scale: NDArray[np.float64] | None = None,
 ) -> Gaps:
-    """Function from masks to gaps and their standard errors, each ``(b, m)``, in original units."""
+    """Function from masks to gaps and their standard errors, each ``(b, m)``, in original units.
+
+    Examples
+    --------
+    >>> measure = gaps_and_errors(np.array([[1.0], [3.0], [4.0], [8.0]]))
+    >>> gaps, errors = measure(np.array([[True, True, False, False]]))
+    >>> print(gaps[0], errors[0].round(3))
+    [-4.] [2.236]
+    """
     scaled, unit = standardized(numbers) if scale is None else (numbers, scale)
     if groups is None and strata is None:
         measure = _by_rows(scaled, errors)

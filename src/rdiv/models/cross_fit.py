@@ -74,14 +74,16 @@ class CrossFit:
 
         fold = fold_of_rows(pool, self.folds, rng)
         streams = rng.spawn(self.folds)
-        tasks = [
-            (self.model, pool.take(np.flatnonzero(fold != k)), stream)
-            for k, stream in enumerate(streams)
-        ]
+        others = (np.flatnonzero(fold != k) for k in range(self.folds))
+        # Rows are copied when their turn comes: all folds at once would be several pools.
         if self.n_jobs in (None, 1):
-            fits = [model.fit(rows, stream) for model, rows, stream in tasks]
+            pairs = zip(others, streams, strict=True)
+            fits = [self.model.fit(pool.take(rows), stream) for rows, stream in pairs]
         else:
-            fits = Parallel(n_jobs=self.n_jobs)(delayed(_fit)(*task) for task in tasks)
+            fits = Parallel(n_jobs=self.n_jobs)(
+                delayed(_fit)(self.model, pool.take(rows), stream)
+                for rows, stream in zip(others, streams, strict=True)
+            )
         return FittedCrossFit(tuple(fits), fold, self.model, pool, rng.spawn(1)[0])
 
 

@@ -23,7 +23,7 @@ import numpy as np
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["read"]
+__all__ = ["find_file", "read"]
 
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"]
 """Words of a text file that stand for a missing value."""
@@ -91,6 +91,21 @@ def read(path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
     if kind == "JSON lines":
         return _read_json_lines(text, file)
     return _read_csv(text, "," if kind == "CSV" else "\t", file)
+
+
+def find_file(
+    path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None
+) -> Path:
+    """The file that `read` would open for a path.
+
+    Examples
+    --------
+    >>> find_file("no-such-file.csv")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: there is no file no-such-file.csv...
+    """
+    return _locate(os.path.expanduser(os.fsdecode(path)), data_dir)[0]
 
 
 def _locate(path: str, data_dir: str | os.PathLike[str] | None) -> tuple[Path, str | None]:

@@ -28,6 +28,7 @@ class _Table:
     frame: Any
     matrix: NDArray[np.float64] | None = None
     names: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
 
     def numbers(self) -> NDArray[np.float64]:
         if self.matrix is None:
@@ -35,6 +36,7 @@ class _Table:
 
             preparation = fit_preparation(self.frame)
             self.matrix, self.names = preparation.apply(self.frame), preparation.names
+            self.owners = preparation.owners
             self.matrix.flags.writeable = False
         return self.matrix
 
@@ -117,6 +119,17 @@ class Pool:
         """`numbers` as one float64 row vector per row, ``(n, d)``."""
         numbers = self.numbers()
         return numbers.reshape(len(numbers), -1).astype(np.float64, copy=False)
+
+    def owners(self) -> tuple[str, ...]:
+        """The input column that each column of `matrix` was made from, ``(d,)``.
+
+        Columns of an array are called ``"column 0"`` and so on.
+        """
+        if self.table is not None:
+            self.table.numbers()
+            return self.table.owners
+        width = int(np.prod(self.x.shape[1:]))
+        return tuple(f"column {j}" for j in range(width))
 
     @cached_property
     def keys(self) -> Keys:

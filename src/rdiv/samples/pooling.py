@@ -25,8 +25,8 @@ from rdiv.samples.targets import encode_labels, resolve_task, target_values
 __all__ = ["Pooled", "pool_samples", "resolve_seed"]
 
 
-Stage = Literal["shuffle", "halves", "learn", "fit", "masks"]
-_STAGES: tuple[Stage, ...] = ("shuffle", "halves", "learn", "fit", "masks")
+Stage = Literal["shuffle", "halves", "learn", "fit", "masks", "drivers"]
+_STAGES: tuple[Stage, ...] = ("shuffle", "halves", "learn", "fit", "masks", "drivers")
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from rdiv.samples.frames import as_frame, python_values
 
-__all__ = ["MOST_LEVELS", "RARE_SHARE", "Preparation", "fit_preparation"]
+__all__ = [
+    "MOST_LEVELS",
+    "RARE_SHARE",
+    "Preparation",
+    "column_floats",
+    "column_kind",
+    "fit_preparation",
+]
 
 MOST_LEVELS = 20
 """A text column becomes at most this many columns, one for its rare levels among them (and one
@@ -66,6 +73,11 @@ class Preparation:
     names: tuple[str, ...]
     parts: tuple[_Numbers | _Levels | _Empty, ...] = field(repr=False)
 
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The column of the frame that each column of the result was made from."""
+        return tuple(owner for part in self.parts for owner in part.owners)
+
     def apply(self, frame: Any) -> NDArray[np.float64]:
         """Turn rows into numbers, ``(n, d)``.
 
@@ -112,7 +124,7 @@ def fit_preparation(frame: Any) -> Preparation:
     table = as_frame(frame)
     if not table.columns:
         raise ValueError("a frame without columns has no inputs; keep at least one column.")
-    kinds = {name: _kind(table.get_column(name)) for name in table.columns}
+    kinds = {name: column_kind(table.get_column(name)) for name in table.columns}
     parts: list[_Numbers | _Levels | _Empty] = []
     numbers = tuple(name for name, kind in kinds.items() if kind == "number")
     if numbers:
@@ -134,6 +146,8 @@ class _Empty:
     def names(self) -> tuple[str, ...]:
         return self.columns
 
+    owners = names
+
     def apply(self, table: Any) -> NDArray[np.float64]:
         return np.zeros((len(table), len(self.columns)))
 
@@ -152,6 +166,10 @@ class _Numbers:
         return self.columns + tuple(
             f"{self.columns[i]} (missing)" for i in _indicated(self.imputer)
         )
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        return self.columns + tuple(self.columns[i] for i in _indicated(self.imputer))
 
     def apply(self, table: Any) -> NDArray[np.float64]:
         filled, missing = _impute(
@@ -209,6 +227,10 @@ class _Levels:
         ends = [f" = {level}" for level in levels + ["other (rare)"] * bool(grouped)]
         return tuple(self.column + end for end in ends + [" (missing)"] * self.indicates)
 
+    @property
+    def owners(self) -> tuple[str, ...]:
+        return (self.column,) * len(self.names)
+
     def apply(self, table: Any) -> NDArray[np.float64]:
         codes = _encode(table.get_column(self.column), self.codes)
         present = codes != _MISSING
@@ -245,15 +267,15 @@ def _encode(column: Any, codes: dict[str, int]) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64)
 
 
-def _kind(column: Any) -> _Kind:
-    """What a column is treated as; a column of anything but plain values is an error."""
+def column_kind(column: Any) -> _Kind:
+    """What a narwhals column is treated as; one of anything but plain values is an error."""
     import narwhals as nw
 
     dtype = column.dtype
     if column.null_count() == len(column):
         return "empty"
     if dtype.is_float():
-        return "empty" if np.isnan(_floats(column)).all() else "number"
+        return "empty" if np.isnan(column_floats(column)).all() else "number"
     if dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean:
         return "number"
     if dtype in (nw.String, nw.Categorical, nw.Enum):
@@ -272,11 +294,11 @@ def _kind(column: Any) -> _Kind:
 
 
 def _matrix(table: Any, columns: Sequence[str]) -> NDArray[np.float64]:
-    return np.column_stack([_floats(table.get_column(name)) for name in columns])
+    return np.column_stack([column_floats(table.get_column(name)) for name in columns])
 
 
-def _floats(column: Any) -> NDArray[np.float64]:
-    """Numbers as they are, times in seconds; NaN where the value is missing."""
+def column_floats(column: Any) -> NDArray[np.float64]:
+    """A narwhals column: numbers as they are, times in seconds, NaN where one is missing."""
     import narwhals as nw
 
     dtype, unit = column.dtype, 1e-6

@@ -1,0 +1,17 @@
+"""Results as pages: one file, no network, no data beyond the rows listed. Never runs a test."""
+
+from __future__ import annotations
+
+from rdiv.report.pages import comparison_page, many_page
+from rdiv.report.provenance import InputFile, Provenance, versions
+from rdiv.report.short import short_block, short_form
+
+__all__ = [
+    "InputFile",
+    "Provenance",
+    "comparison_page",
+    "many_page",
+    "short_block",
+    "short_form",
+    "versions",
+]

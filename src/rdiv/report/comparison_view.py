@@ -1,0 +1,234 @@
+"""One comparison in the words of a page: the verdict, what to do, the evidence, the methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rdiv.report import tables
+from rdiv.report.charts import gap_chart, loss_chart, null_chart
+from rdiv.report.driver_charts import column_chart, slice_chart
+from rdiv.report.provenance import Provenance
+from rdiv.report.wording import amount, count, probability, shorten, signed, visible
+
+if TYPE_CHECKING:
+    from rdiv.comparison_result import Comparison
+
+__all__ = [
+    "advice",
+    "badge",
+    "carriers",
+    "comparison_view",
+    "driver_parts",
+    "reproduce_view",
+    "tone",
+]
+
+_ADVICE = {
+    "worse": "The model pays for it on the current rows. See below where the gap sits, check those "
+    "columns and rows where they come from, and retrain or step back if they are right.",
+    "better": "The current rows are easier for the model. Check that before it is good news: an "
+    "easier mix of rows does this, and so does a target that leaks into the inputs.",
+    "hidden": "Nothing says that the model in use does worse, but one trained on current would be "
+    "a different model. Plan to train it anew, and look at the columns below first.",
+    "none": "There is nothing to act on. That is not equality: a smaller gap may have gone unseen. "
+    "To show that a gap is small, give the margin that matters to you as equivalence margin.",
+}
+_SHOWN = "There is nothing to act on, and the gap was shown to lie within the margin you named."
+_BADGES = {
+    "worse": "\u25b2 Risk shift, worse",
+    "better": "\u25bc Risk shift, better",
+    "hidden": "\u25c6 Hidden shift",
+    "none": "\u25cb No shift found",
+}
+
+
+def tone(verdict: str, direction: str | None) -> str:
+    """One word for a verdict, which the page's colours follow."""
+    return {"risk shift": direction or "worse", "hidden shift": "hidden"}.get(verdict, "none")
+
+
+def badge(verdict: str, direction: str | None) -> str:
+    """A verdict in two words, with a sign that does not need colour."""
+    return _BADGES[tone(verdict, direction)]
+
+
+def advice(document: Mapping[str, Any]) -> str:
+    """What a verdict means for the one who has to act."""
+    word = tone(document["verdict"], document["direction"])
+    shown = (document["equivalence"] or {}).get("shown", False)
+    return _SHOWN if word == "none" and shown else _ADVICE[word]
+
+
+def comparison_view(
+    found: Comparison, provenance: Provenance, *, rows: bool = True
+) -> dict[str, Any]:
+    """Everything that the template of one comparison shows."""
+    document = found.to_dict()
+    margins = [test for test in (found.equivalence, found.not_worse) if test is not None]
+    charts = [null_chart(document["results"]["r-div"])]
+    if document["losses"] is not None:
+        charts.append(loss_chart(document["losses"]))
+    kept = [found.notes[key] for key in ("target", "folds", "interval") if key in found.notes]
+    return {
+        "badge": badge(found.verdict, found.direction),
+        "tone": tone(found.verdict, found.direction),
+        "headline": found.headline(),
+        "advice": advice(document),
+        "numbers": _numbers(document),
+        "statements": [_sentence(test.statement()) for test in margins],
+        "effect": gap_chart(document),
+        "charts": charts,
+        "quantiles": None if document["losses"] is None else tables.quantiles(document["losses"]),
+        "tests": tables.tests(document),
+        "remarks": [shorten(_sentence(text), 200) for text in (*_why(document), *kept)],
+        "carriers": carriers(found),
+        "drivers": driver_parts(document["drivers"], rows=rows),
+        "methods": methods(document),
+        "reproduce": reproduce_view(provenance, document["seed"]),
+    }
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _numbers(document: Mapping[str, Any]) -> list[dict[str, str]]:
+    test, interval = document["results"]["r-div"], document["gap_interval"]
+    level = amount(100 * (1 - document["alpha"]))
+    span = "no honest interval from in-sample losses"
+    if interval is not None:
+        span = f"{level} % interval {signed(interval['low'])} to {signed(interval['high'])}"
+    draws = len(test["null_distribution"])
+    return [
+        _number("Gap in mean loss", signed(document["gap"]), span),
+        _number(
+            "Mean loss, reference to current",
+            f"{amount(test['risk_p'])} \u2192 {amount(test['risk_q'])}",
+            "current minus reference is the gap",
+        ),
+        _number(
+            "p-value of the gap",
+            probability(test["pvalue"]),
+            f"{count(draws)} relabellings; none below {probability(1 / (draws + 1))}",
+        ),
+        _number(
+            "Would have been found",
+            amount(document["smallest_detectable_gap"], 3),
+            "the gap these sizes find with 80 % probability",
+        ),
+        _number(
+            "Rows", f"{count(document['n_p'])} + {count(document['n_q'])}", "reference + current"
+        ),
+        _number("Model", _short(document["model"]), f"task: {test['notes'].get('task', '')}"),
+    ]
+
+
+def _number(label: str, value: str, hint: str) -> dict[str, str]:
+    return {"label": label, "value": value, "hint": hint}
+
+
+def _short(model: str) -> str:
+    return visible(model if len(model) <= 30 else f"{model[:28]}\u2026")
+
+
+def _why(document: Mapping[str, Any]) -> list[str]:
+    """Sentences for a verdict that its parts seem to contradict."""
+    results = document["results"]
+    if "score" not in results:
+        return ["this model has no gradients, so hidden shifts were not looked for"]
+    if results["r-div"]["rejected"] and document["verdict"] != "risk shift":
+        together = probability(results["omnibus"]["pvalue"])
+        return [
+            "r-div alone would reject, so the interval excludes 0, but together with score the "
+            f"evidence is p = {together}: no risk shift is claimed"
+        ]
+    return []
+
+
+def carriers(found: Comparison) -> list[str]:
+    """What was shown to carry the gap, one sentence each; rows have a table of their own."""
+    lines = [] if found.drivers is None else found.drivers.without_rows().lines()
+    return [shorten(_sentence(line), 300) for line in lines]
+
+
+def driver_parts(
+    drivers: Mapping[str, Any] | None, *, rows: bool, key: str = "drivers"
+) -> list[dict[str, Any]]:
+    """Columns, slices and rows: a title, remarks, a chart and a table each."""
+    if drivers is None:
+        return []
+    notes, alpha = drivers["notes"], drivers["alpha"]
+    parts: list[dict[str, Any]] = []
+    for name, title in (("slices", "Slices"), ("columns", "Columns"), ("rows", "Rows")):
+        if name == "rows" and not rows:
+            note = "Rows were left out of this page on purpose."
+            parts.append({"title": title, "notes": [note], "chart": None, "table": None})
+            continue
+        said = [notes[name]] if name in notes else []
+        said += [notes["score"]] if name == "columns" and "score" in notes else []
+        chart, table = None, None
+        if drivers[name]:
+            table = getattr(tables, name)(drivers)
+        if name == "columns" and drivers[name]:
+            chart = column_chart(drivers[name], alpha, f"{key}-columns")
+        elif name == "slices" and drivers[name]:
+            chart = slice_chart(drivers[name], alpha, f"{key}-slices")
+        if said or table:
+            sentences = [_sentence(text) for text in said]
+            parts.append({"title": title, "notes": sentences, "chart": chart, "table": table})
+    if "sampled" in notes and parts:
+        parts[0]["notes"].append(_sentence(notes["sampled"]))
+    return parts
+
+
+def methods(document: Mapping[str, Any]) -> str:
+    """How it was done and what that rests on, in one paragraph."""
+    test = document["results"]["r-div"]
+    inside = document["gap_interval"] is None
+    text = (
+        f"{_fitted(document)}. Then rows were dealt to the two samples by chance "
+        f"{count(test['n_resamples'])} times; a p-value is the share of deals, the real one "
+        "included, with at least as large a gap. It is exact at every sample size when both "
+        "samples come from one distribution and rows (or the groups of rows that were named) are "
+        "independent. When only the mean losses are equal it holds approximately, because gaps "
+        "are divided by their standard error. "
+    )
+    if "score" in document["results"]:
+        text += (
+            "Score asks the same of the gradients of the loss, and the verdict takes both by "
+            f"closed testing at level {amount(document['alpha'])}. "
+        )
+    text += "The interval is for the gap of the fitted models on future rows. " * (not inside)
+    if document["inputs"] is not None:
+        text += (
+            f"The test of the inputs looks at {count(document['inputs']['n_p'])} + "
+            f"{count(document['inputs']['n_q'])} rows drawn with the seed and is no part of the "
+            "verdict. "
+        )
+    return text + "Looking again every day spends the level again."
+
+
+def _fitted(document: Mapping[str, Any]) -> str:
+    """Which model saw which rows."""
+    model = shorten(document["model"], 120)
+    sizes = f"{count(document['n_p'])} reference and {count(document['n_q'])} current rows"
+    if model.startswith("Frozen"):
+        return f"A model trained on other rows ({model}) was judged by its losses on {sizes}"
+    held = "out-of-fold losses (no row helped to fit its model)"
+    losses = "in-sample losses" if document["gap_interval"] is None else held
+    return (
+        f"One model ({model}) was fitted on the {sizes} together, without being told which row "
+        f"came from which, and judged by {losses}"
+    )
+
+
+def reproduce_view(provenance: Provenance, seed: int) -> dict[str, Any]:
+    """The command, the files and the versions."""
+    packages = ", ".join(f"{name} {number}" for name, number in provenance.versions.items())
+    return {
+        "command": None if provenance.command is None else shorten(provenance.command, 4000),
+        "seed": seed,
+        "inputs": tables.inputs(provenance.inputs) if provenance.inputs else None,
+        "versions": f"Versions: {packages}." if packages else "",
+    }

@@ -1,0 +1,149 @@
+"""Matplotlib figures as inline SVG: text stays text, colours follow the page, ids stay apart."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from html import escape
+from io import StringIO
+from typing import Any, NamedTuple
+
+from rdiv.report.wording import shorten
+
+__all__ = ["ACCENT", "CURRENT", "GRID", "INK", "REFERENCE", "SOFT", "Chart", "draw"]
+
+# Colours that no chart needs stand for variables of the page, which light and dark set.
+INK, SOFT, GRID = "#010101", "#020202", "#030303"
+REFERENCE, CURRENT, ACCENT = "#040404", "#050505", "#060606"
+_VARIABLES = {
+    INK: "ink",
+    SOFT: "soft",
+    GRID: "line",
+    REFERENCE: "reference",
+    CURRENT: "current",
+    ACCENT: "accent",
+}
+
+WIDTH = 4.9
+"""Inches of every chart: narrow enough that its text can be read on a phone."""
+
+_STYLE: Any = {
+    "axes.edgecolor": GRID,
+    "axes.grid": False,
+    "axes.labelcolor": SOFT,
+    "axes.labelsize": 9.5,
+    "axes.spines.left": False,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.unicode_minus": True,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "font.size": 9.5,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "rdiv",
+    "text.color": INK,
+    "text.parse_math": False,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "xtick.major.size": 3,
+    "ytick.major.size": 0,
+}
+
+
+class Chart(NamedTuple):
+    """A picture and its words.
+
+    Parameters
+    ----------
+    key : str
+        Part of every id in the picture; no two charts of a page share one.
+    title, description : str
+        What a screen reader says instead of showing the picture.
+    caption : str
+        What stands below it.
+    svg : str
+        Markup that holds escaped text only.
+    """
+
+    key: str
+    title: str
+    description: str
+    caption: str
+    svg: str
+
+
+def draw(
+    paint: Callable[[Any], None],
+    *,
+    key: str,
+    title: str,
+    description: str,
+    caption: str,
+    height: float = 2.2,
+) -> Chart:
+    """Let a function paint one pair of axes and return the picture as inline SVG.
+
+    Parameters
+    ----------
+    paint : callable
+        Gets the axes.
+    key, title, description, caption : str
+        See `Chart`.
+    height : float
+        In inches.
+
+    Examples
+    --------
+    >>> chart = draw(
+    ...     lambda axes: axes.plot([0, 1]),
+    ...     key="line",
+    ...     title="A line",
+    ...     description="It rises.",
+    ...     caption="",
+    ... )
+    >>> print(chart.svg.startswith("<svg"), 'role="img"' in chart.svg, "http:" in chart.svg)
+    True True False
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(
+            'the report needs matplotlib; install it with pip install "rdiv[cli]".'
+        ) from None
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # letters that matplotlib's own font lacks
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        paint(figure.add_subplot())
+        text = StringIO()
+        nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
+        figure.savefig(text, format="svg", metadata=nothing)
+    return Chart(
+        key, title, description, caption, _inline(text.getvalue(), key, title, description)
+    )
+
+
+def _inline(svg: str, key: str, title: str, description: str) -> str:
+    """The ``svg`` element alone, named for screen readers, without what would leak into a page."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<style[^>]*>.*?</style>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    box = re.search(r'viewBox="([^"]+)"', svg)
+    assert box is not None
+    named = (
+        f'<svg class="chart" viewBox="{box.group(1)}" role="img" '
+        f'aria-labelledby="{key}-title {key}-description">'
+        f'<title id="{key}-title">{escape(shorten(title, 300))}</title>'
+        f'<desc id="{key}-description">{escape(shorten(description, 2000))}</desc>'
+    )
+    svg = named + svg[svg.index(">") + 1 :]
+    head, body = svg[: len(named)], svg[len(named) :]
+    body = re.sub(r'(<[^>]*?\s)id="', rf'\1id="{key}-', body)
+    body = re.sub(r'(<[^>]*?\s)(?:xlink:)?href="#', rf'\1href="#{key}-', body)
+    body = re.sub(r"(<[^>]*?)url\(#", rf"\1url(#{key}-", body)
+    for colour, variable in _VARIABLES.items():
+        body = body.replace(f": {colour}", f": var(--{variable})")
+    return head + re.sub(r"\n\s*", "\n", body)

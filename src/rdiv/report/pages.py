@@ -1,0 +1,92 @@
+"""Whole pages: what a view holds, put into a template that escapes all of it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from rdiv.report.comparison_view import comparison_view
+from rdiv.report.many_view import many_view
+from rdiv.report.provenance import Provenance, versions
+
+if TYPE_CHECKING:
+    from rdiv.comparison_result import Comparison
+    from rdiv.many_result import Comparisons
+
+__all__ = ["comparison_page", "many_page", "render"]
+
+
+def comparison_page(
+    found: Comparison, *, provenance: Provenance | None = None, rows: bool = True
+) -> str:
+    """A comparison as one HTML page that needs no network, no script and no second file.
+
+    Parameters
+    ----------
+    found : Comparison
+    provenance : Provenance, optional
+        What the page says about its own making; by default the versions alone.
+    rows : bool
+        Whether to list the rows that carry most of the gap, the only raw data on the page.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rdiv
+    >>> rng = np.random.default_rng(0)
+    >>> found = rdiv.compare(rng.normal(size=(40, 2)), rng.normal(size=(40, 2)), rng=0)
+    >>> page = rdiv.report.comparison_page(found)
+    >>> print(page.startswith("<!doctype html>"), "No shift found" in page)
+    True True
+    """
+    provenance = Provenance(versions=versions()) if provenance is None else provenance
+    view = comparison_view(found, provenance, rows=rows)
+    return render("comparison.html", view, rows=rows)
+
+
+def many_page(
+    found: Comparisons, *, provenance: Provenance | None = None, rows: bool = True
+) -> str:
+    """Many comparisons as one page: all levels, then those that shifted; see `comparison_page`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rdiv
+    >>> rng = np.random.default_rng(0)
+    >>> days = {name: rng.normal(size=(30, 2)) for name in ("monday", "tuesday")}
+    >>> found = rdiv.compare_many(rng.normal(size=(40, 2)), days, model="gmm", rng=0)
+    >>> print("tuesday" in rdiv.report.many_page(found))
+    True
+    """
+    provenance = Provenance(versions=versions()) if provenance is None else provenance
+    view = many_view(found, provenance, rows=rows)
+    return render("many.html", view, rows=rows)
+
+
+def render(template: str, view: dict[str, Any], *, rows: bool) -> str:
+    """Put a view into a template."""
+    kept = "and holds no data beyond the rows listed" if rows else "and holds no row of the data"
+    page: str = (
+        _environment()
+        .get_template(template)
+        .render(view=view, tone=view["tone"], title=view["headline"], footnote=f" {kept}")
+    )
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+@cache
+def _environment() -> Any:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise ImportError(
+            'the report needs jinja2; install it with pip install "rdiv[cli]".'
+        ) from None
+    return Environment(
+        loader=PackageLoader("rdiv", "report/templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,86 @@
+"""How to do it again: the command, the versions, the hashes of the files."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+__all__ = ["InputFile", "Provenance", "file_hash", "versions"]
+
+PACKAGES = ("rdiv", "numpy", "scipy", "scikit-learn", "polars", "torch")
+"""Packages whose versions a report names, where they are installed."""
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file that was read.
+
+    Parameters
+    ----------
+    role : str
+        What it was used as, such as ``reference``.
+    name : str
+        As it was given.
+    sha256 : str
+    size : int
+        In bytes.
+    """
+
+    role: str
+    name: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What a page says about its own making; a result document holds none of it.
+
+    Parameters
+    ----------
+    command : str, optional
+        What was typed.
+    versions : mapping of str
+        Versions of packages, by their names.
+    inputs : tuple of InputFile
+
+    Examples
+    --------
+    >>> print(Provenance(versions={"rdiv": "0.1.0"}).command)
+    None
+    """
+
+    command: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    inputs: tuple[InputFile, ...] = ()
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that a result may depend on.
+
+    Examples
+    --------
+    >>> print("numpy" in versions())
+    True
+    """
+    found = {"Python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def file_hash(path: str | Path) -> tuple[str, int]:
+    """SHA-256 of a file, and its size in bytes; it is read in pieces."""
+    digest, size = hashlib.sha256(), 0
+    with open(path, "rb") as stream:
+        while piece := stream.read(1 << 20):
+            digest.update(piece)
+            size += len(piece)
+    return digest.hexdigest(), size

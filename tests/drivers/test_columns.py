@@ -1,0 +1,165 @@
+"""Columns: contributions add up to the gap, and gradients belong to the columns they came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rdiv
+from rdiv.drivers import additive, finding
+from rdiv.drivers.additive import fit_additive
+from rdiv.drivers.columns import driving_columns
+from rdiv.drivers.inputs import input_columns
+from rdiv.models import Ridge
+from rdiv.permutation import permute
+from rdiv.samples import Pool
+
+
+def losses_of(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """They depend on columns 0 and 2."""
+    return 2.0 * (x[:, 0] > 0) + np.abs(x[:, 2]) + rng.exponential(size=len(x))
+
+
+def found_in(x: np.ndarray, losses: np.ndarray, is_p: np.ndarray, **pool: Any) -> Any:
+    pool = Pool(x, **pool)
+    return driving_columns(
+        pool, input_columns(pool), losses, {}, is_p, rng=np.random.default_rng(0), honest=True,
+        alpha=0.05, n_resamples=99,
+    )  # fmt: skip
+
+
+class TestContributions:
+    @pytest.mark.parametrize("design", [{}, {"groups": True}, {"strata": True}])
+    def test_they_add_up_to_the_gap(self, design: dict[str, bool]) -> None:
+        rng = np.random.default_rng(0)
+        x, is_p = rng.normal(size=(1200, 4)), np.arange(1200) % 3 == 0
+        x[~is_p, 0] += 0.5
+        losses = losses_of(x, rng)
+        codes = {name: np.arange(1200) // 3 % 7 for name in design}
+        if "groups" in design:
+            codes = {"groups": np.where(is_p, 0, 1000) + np.arange(1200) // 6}
+        found = found_in(x, losses, is_p, **codes)
+        gap = losses[~is_p].mean() - losses[is_p].mean()
+        if "strata" in design:
+            gap = sum(column.contribution for column in found.columns) + found.rest
+            assert gap == pytest.approx(losses[~is_p].mean() - losses[is_p].mean(), abs=0.05)
+        total = sum(column.contribution for column in found.columns) + found.rest
+        assert total == pytest.approx(gap)
+        named = {column.name: column for column in found.columns}
+        first = named["column 0"]
+        expected = 2 * ((x[~is_p, 0] > 0).mean() - (x[is_p, 0] > 0).mean())
+        assert first.contribution == pytest.approx(expected, abs=0.08)
+        assert first.interval.low < expected < first.interval.high
+        assert first.pvalue == 0.01
+        assert first.share == pytest.approx(first.contribution / total)
+        assert named["column 1"].contribution == 0  # it does not go with the loss
+        assert named["column 1"].interval is None
+        assert named["column 2"].pvalue > 0.05
+
+    def test_which_columns_are_seen(self) -> None:
+        """All that matter, none of the others; a copy of a column shares its heights."""
+        rng = np.random.default_rng(1)
+        x = rng.normal(size=(3000, 4))
+        losses = losses_of(x, rng)
+        assert fit_additive(input_columns(Pool(x)), losses).columns == (0, 2)
+        twice = np.concatenate([x, x[:, :1]], axis=1)
+        found = fit_additive(input_columns(Pool(twice)), losses)
+        heights = dict(zip(found.columns, found.heights, strict=True))
+        if 4 in heights:
+            np.testing.assert_allclose(heights[0], heights[4])
+
+    def test_many_columns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(additive, "MOST_COLUMNS", 3)
+        rng = np.random.default_rng(1)
+        x = rng.normal(size=(2000, 9))
+        assert fit_additive(input_columns(Pool(x)), losses_of(x, rng)).columns == (0, 2)
+
+    @pytest.mark.parametrize("matters", [0.0, 1.5])
+    def test_a_column_that_moved_and_contributes_the_same(self, matters: float) -> None:
+        """Noise of the heights is no contribution.
+
+        The column loses its negative half, and its size alone goes with the loss, or nothing does.
+        Without the variance of the heights 14 of 60 would alarm, and 31 without a look at which
+        columns go with the loss.
+        """
+        alarms = 0
+        for seed in range(60):
+            rng = np.random.default_rng(seed)
+            x, is_p = rng.normal(size=(1000, 1)), np.arange(1000) < 500
+            x[~is_p] = np.abs(x[~is_p])
+            losses = matters * (np.abs(x[:, 0]) > 0.7) + 2 * rng.exponential(size=1000)
+            found = found_in(x, losses, is_p)
+            assert not matters or found.columns[0].interval is not None
+            alarms += found.columns[0].pvalue <= 0.05
+        assert alarms <= 9  # 3 expected; binomial, 0.1 %
+
+    def test_a_bin_of_few_rows(self) -> None:
+        """A level with one row must not look certain."""
+        rng = np.random.default_rng(0)
+        x = np.zeros((400, 1))
+        x[:3] = 1
+        found = fit_additive(input_columns(Pool(x)), rng.exponential(size=400))
+        assert found.columns == ()
+
+
+def test_the_masks_are_those_of_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no column goes with the loss, what is left over is the loss: the same null."""
+    seen = []
+
+    def spying(*given: Any, **how: Any) -> Any:
+        seen.append(permute(*given, **how))
+        return seen[-1]
+
+    monkeypatch.setattr("rdiv.drivers.columns.permute", spying)
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(300, 2)), rng.normal(size=300)
+    found = rdiv.compare((x[:100], y[:100]), (x[100:], y[100:]), model="ridge", rng=0)
+    assert all(column.contribution == 0 for column in found.drivers.columns)
+    assert found.drivers.rest == pytest.approx(found.gap)
+    np.testing.assert_allclose(seen[0].parts[1:, 0], found.results["r-div"].null_distribution)
+
+
+class TestScores:
+    def test_they_belong_to_their_columns(self) -> None:
+        """A slope that turns round in one column, in a table with levels and missing cells."""
+        rng = np.random.default_rng(2)
+        n = 2000
+        is_p = np.arange(n) < n // 2
+        town = rng.choice(["A", "B", "C"], size=n)
+        x = rng.normal(size=n)
+        y = np.where(is_p, 1, -1) * (town == "B") + rng.normal(size=n)
+        frame = pl.DataFrame(
+            {"x": np.where(rng.random(n) < 0.1, None, x), "town": town, "z": x + rng.normal(size=n)}
+        )
+        found = rdiv.compare(
+            (frame[: n // 2], y[: n // 2]), (frame[n // 2 :], y[n // 2 :]), model="ridge", rng=0,
+            n_resamples=99,
+        )  # fmt: skip
+        assert [column.name for column in found.drivers.confirmed_columns()] == ["town"]
+        named = {column.name: column for column in found.drivers.columns}
+        assert named["town"].score > 5 > named["x"].score
+        assert "column town" in str(found)
+
+    @pytest.mark.parametrize("outputs", [1, 3])
+    def test_the_gradients_are_told_apart(self, outputs: int) -> None:
+        rng = np.random.default_rng(0)
+        pool = Pool(rng.normal(3, 2, size=(400, 2)), y=rng.normal(size=400), task="regression")
+        ridge = Ridge().fit(pool, rng).gradients(pool)
+        own = np.concatenate([ridge] * outputs, axis=1)
+        scores, _ = finding._scores_by_column(own, pool, None)
+        np.testing.assert_array_equal(scores["column 1"], own[:, 2::3])
+        other, remark = finding._scores_by_column(rng.normal(size=own.shape), pool, None)
+        assert other == {}
+        assert "parameters" in remark
+        assert finding._scores_by_column(None, pool, None)[0] == {}
+
+    def test_a_density_model_has_no_score_by_column(self) -> None:
+        rng = np.random.default_rng(0)
+        found = rdiv.compare(
+            rng.normal(size=(80, 2)), rng.normal(size=(80, 2)), model="gmm", rng=0, n_resamples=39
+        )
+        assert all(column.score is None for column in found.drivers.columns)
+        assert all(column.smallest_pvalue == column.pvalue for column in found.drivers.columns)
