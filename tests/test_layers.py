@@ -8,8 +8,17 @@ import pytest
 import rdiv
 
 ROOT = Path(rdiv.__file__).parent
-ORDER = ["threads", "spelling", "ties", "samples", "losses", "models", "discrepancies", "masks"]
-ORDER += ["permutation", "results", "halving", "two_sample", "everything else", "cli"]
+ORDER = ["threads", "progress", "spelling", "ties", "samples", "losses", "models"]
+ORDER += [
+    "discrepancies",
+    "masks",
+    "permutation",
+    "results",
+    "halving",
+    "two_sample",
+    "everything else",
+    "cli",
+]
 FRONT_DOORS = {ROOT / "__init__.py", ROOT / "__main__.py"}  # they may name everything
 
 

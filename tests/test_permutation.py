@@ -236,13 +236,36 @@ def test_stopping_at_the_last_draw_does_not_reject() -> None:
 
 
 @pytest.mark.parametrize("shift", [0.0, 3.0])
-def test_jobs_change_no_bit_of_a_test_that_refits(shift: float) -> None:
+def test_jobs_change_no_bit_of_a_test_that_refits(
+    shift: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rdiv.permutation._WORTH_PROCESSES", 0.0)
     is_p = np.arange(40) < 15
     losses = np.random.default_rng(6).normal(size=40) + shift * is_p
     prepared = Prepared(mean_gap(losses).statistic, refits=True)
     one, two = (run(prepared, is_p, n_resamples=39, alpha=0.1, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert one.parts.tobytes() == two.parts.tobytes()
     assert one.pvalue == two.pvalue
+
+
+@pytest.mark.parametrize(("seconds", "parallel"), [(0.1, False), (0.2, True)])
+def test_processes_start_only_where_they_pay(
+    seconds: float, parallel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """39 refits, each as long as the first, against the 5 seconds that processes need to pay."""
+    clock = iter([10.0, 10.0 + seconds])
+    monkeypatch.setattr("rdiv.permutation.monotonic", lambda: next(clock))
+    waves = []
+
+    def wave(prepared: Prepared, masks: list[np.ndarray], n_jobs: int | None) -> list[float]:
+        waves.append((len(masks), n_jobs))
+        return [0.0] * len(masks)
+
+    monkeypatch.setattr("rdiv.permutation._refit_wave", wave)
+    prepared = Prepared(lambda masks: np.ones(len(masks)), refits=True)
+    null = run(prepared, np.arange(8) < 3, n_resamples=39, n_jobs=2)
+    assert len(null.null_distribution) == 39
+    assert waves[0] == ((2, 2) if parallel else (1, None))
 
 
 def test_a_test_that_refits_is_never_combined() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from math import floor
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,13 @@ from numpy.typing import NDArray
 
 from rdiv.discrepancies.protocol import Masks, Prepared
 from rdiv.masks import block_sizes, mask_sampler
+from rdiv.progress import counting
 from rdiv.threads import one_thread
 from rdiv.ties import at_least
 
 __all__ = ["Null", "allowed_exceedances", "permutation_pvalue", "permute"]
+
+_WORTH_PROCESSES = 5.0  # seconds of refits, by the time of the first, that pay for processes
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +75,8 @@ def permute(
         Relabellings to draw, B. A test that refits may stop earlier.
     rng : Generator
     n_jobs : int, optional
-        Tasks at a time; the result does not depend on it.
+        Tasks at a time; the result does not depend on it. Refits that take a few seconds together
+        are done in turn all the same: starting processes would take longer.
     alpha : float
         Level, which decides when a test that refits may stop.
 
@@ -85,8 +90,11 @@ def permute(
     """
     sampler = mask_sampler(is_p, groups, strata)
     with one_thread():
+        start = monotonic()
         observed = _evaluate(prepared, is_p[None])
         if prepared.refits:
+            if (monotonic() - start) * n_resamples < _WORTH_PROCESSES:
+                n_jobs = None
             return _sequential(
                 prepared, observed, sampler, len(is_p), n_resamples, rng, n_jobs, alpha
             )
@@ -197,14 +205,16 @@ def _sequential(
     draws = _mask_stream(sampler, n, n_resamples, rng)
     null: list[float] = []
     exceeded = 0
-    for wave in _waves(draws, n_jobs):
-        for value in _refit_wave(prepared, wave, n_jobs):
-            null.append(value)
-            exceeded += bool(at_least(np.array([value]), observed[0, 0])[0])
+    with counting("relabelling", n_resamples) as at:
+        for wave in _waves(draws, n_jobs):
+            at(len(null) + 1)
+            for value in _refit_wave(prepared, wave, n_jobs):
+                null.append(value)
+                exceeded += bool(at_least(np.array([value]), observed[0, 0])[0])
+                if exceeded == limit:
+                    break
             if exceeded == limit:
                 break
-        if exceeded == limit:
-            break
     values = np.array(null)
     stopped = exceeded == limit
     pvalue = limit / len(null) if stopped else permutation_pvalue(observed[0, 0], values)

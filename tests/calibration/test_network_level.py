@@ -11,5 +11,5 @@ pytest.importorskip("torch")
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_pvalues_are_uniform_under_the_null(name):
-    check = check_pvalues(null_pvalues(name, range(40)), RESAMPLES)
+    check = check_pvalues(null_pvalues(NETWORKS[name], range(40)), RESAMPLES)
     assert check.passed, check

@@ -65,16 +65,30 @@ def test_reader_who_leaves_is_no_error(arguments: list[str]) -> None:
     assert (ran.returncode, ran.stderr) == (0, b"")
 
 
-def test_progress_and_interrupt_on_a_terminal(tmp_path: Path) -> None:
-    x = np.random.default_rng(0).normal(size=(20000, 20))
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["compare"], b"fitting and testing"),
+        (["test", "--model", "vae"], b"fitting and testing: epoch "),
+    ],
+    ids=["boosting", "network"],
+)
+def test_progress_and_interrupt_on_a_terminal(
+    command: list[str], said: bytes, tmp_path: Path
+) -> None:
+    if "vae" in command:
+        pytest.importorskip("torch")
+    x = np.random.default_rng(0).normal(size=(3000 if "vae" in command else 20000, 20))
     for name in ("p.npz", "q.npz"):
         np.savez(tmp_path / name, x=x, y=x[:, 0])
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", ALERT, "compare", "p.npz", "q.npz", "--json", "out.json"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs) as child:
+    start, *options = command
+    files = ["p.npz", "q.npz", "--json", "out.json"]
+    call = [sys.executable, "-c", ALERT, start, *files, *options]
+    with subprocess.Popen(call, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs) as child:
         os.close(theirs)
         seen = b""
-        while b"fitting and testing" not in seen:
+        while said not in seen:
             seen += os.read(ours, 1024)
         time.sleep(1.5)  # past the imports, some of which swallow any exception
         child.send_signal(signal.SIGINT)

@@ -212,7 +212,10 @@ class TestRefits:
 
     @pytest.mark.parametrize("model", [GaussianMixture(2), CrossFit(PrincipalComponents(1), 3)])
     @pytest.mark.parametrize("test", [HDivergence, CrossRisk])
-    def test_jobs_change_no_byte(self, test: Any, model: Any) -> None:
+    def test_jobs_change_no_byte(
+        self, test: Any, model: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("rdiv.permutation._WORTH_PROCESSES", 0.0)
         x = np.random.default_rng(6).normal(size=(50, 2))
         one, two = (
             two_sample_test(x[:20], x[20:], test(model), n_resamples=39, rng=0, n_jobs=jobs)

@@ -12,7 +12,7 @@ import pytest
 
 import rdiv
 from rdiv.discrepancies import HDivergence, Score
-from rdiv.models import CrossFit, Mlp, TorchModel, Training, Vae, as_model
+from rdiv.models import BY_NAME, CrossFit, Mlp, TorchModel, Training, Vae, as_model
 from rdiv.models.last_layer import MOST_FEATURES
 from rdiv.models.optimisation import rate_factor
 from rdiv.models.torch_modules import evaluate, seeded_torch
@@ -162,6 +162,41 @@ def test_discrepancies_that_refit_or_ask_for_gradients(test: Any) -> None:
     assert np.isfinite(result.statistic)
 
 
+@pytest.mark.parametrize("warm", [True, False])
+def test_refits_of_networks_are_the_same_side_by_side(
+    warm: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Warm and cold, in turn and in processes, stopping at the same draw."""
+    monkeypatch.setattr("rdiv.permutation._WORTH_PROCESSES", 0.0)
+    y = (X[:, 0] > 0).astype(int)
+    test = HDivergence(Mlp((4,), Training(epochs=2, batch_size=10)), warm=warm)
+    one, two = (
+        rdiv.two_sample_test(
+            (X[:15], y[:15]), (X[15:], y[15:]), test, n_resamples=39, rng=0, n_jobs=n_jobs
+        )
+        for n_jobs in (None, 2)
+    )
+    assert one.to_json() == two.to_json()
+    assert len(one.null_distribution) < 39  # it cannot reject any more: no need to go on
+
+
+@pytest.mark.parametrize("name", ["mlp", "resnet18"])
+@pytest.mark.parametrize("test", ["c2st-s", "c2st-l"])
+def test_networks_tell_samples_apart(name: str, test: str) -> None:
+    """A named network as the classifier of p against q, stopping early on rows it holds back."""
+    model = BY_NAME[name](training=Training(epochs=30, batch_size=20, patience=5), **SMALL[name])
+    images = RNG(4).random((80, 1, 8, 8))
+    images[:40] *= 0.3
+    found = rdiv.two_sample_test(images[:40], images[40:], test, model=model, n_resamples=99, rng=0)
+    assert found.rejected
+
+
+SMALL: dict[str, dict[str, Any]] = {
+    "mlp": {"hidden": (16,)},
+    "resnet18": {"width": 8, "blocks": (1,)},
+}
+
+
 def test_out_of_fold_losses_and_whole_gradients() -> None:
     pool = pool_for("classification")
     fitted = CrossFit(Mlp((4,), QUICK), 3).fit(pool, RNG(0))
@@ -236,6 +271,7 @@ def saved(monkeypatch: pytest.MonkeyPatch, path: Path, tensors: dict[str, Any]) 
     """Stand in for the package: what it reads is given here."""
     path.write_bytes(b"")
     package, module = ModuleType("safetensors"), ModuleType("safetensors.torch")
+    package.SafetensorError = OSError  # type: ignore[attr-defined]
     module.load_file = lambda _: tensors  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "safetensors", package)
     monkeypatch.setitem(sys.modules, "safetensors.torch", module)
@@ -268,6 +304,40 @@ def test_weights_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     saved(monkeypatch, tmp_path / "there.safetensors", {})
     with pytest.raises(FileNotFoundError, match="no file"):
         TorchModel(network, weights=tmp_path / "not.safetensors").fit(pool, RNG(0))
+
+
+def save(path: Path, tensors: dict[str, Any]) -> Path:
+    """A file that the package itself writes."""
+    pytest.importorskip("safetensors")
+    from safetensors.torch import save_file
+
+    save_file(tensors, path)
+    return path
+
+
+def test_saved_weights_come_back_to_the_bit(tmp_path: Path) -> None:
+    """A fitted network, saved and used as a start that is never trained, judges as it did."""
+    pool = pool_for("classification")
+    first = TorchModel(network, training=QUICK).fit(pool, RNG(0))
+    path = save(tmp_path / "fitted.safetensors", first.module.state_dict())
+    start = TorchModel(network, training=QUICK, weights=path).fit(pool, RNG(1))
+    again = start.recipe.build(start.shape, 3, RNG(2))
+    for name, value in first.module.state_dict().items():
+        assert torch.equal(again.state_dict()[name], value), name
+    assert not torch.equal(start.module[1].weight, first.module[1].weight)  # trained on from there
+
+
+def test_real_files_that_do_not_fit(tmp_path: Path) -> None:
+    pool = pool_for("classification")
+    with seeded_torch(RNG(9)):
+        wider = network((4,), 3).state_dict()
+    path = save(tmp_path / "wider.safetensors", wider)
+    with pytest.raises(ValueError, match=r"do not fit the network: 1 tensor is absent or of ano"):
+        TorchModel(network, weights=path).fit(pool, RNG(0))
+    pickled = tmp_path / "pickled.safetensors"
+    torch.save(wider, pickled)
+    with pytest.raises(ValueError, match=r"pickled\.safetensors is no safetensors file"):
+        TorchModel(network, weights=pickled).fit(pool, RNG(0))
 
 
 # --- what the trainer learned for networks --------------------------------------------------------

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdiv.cli.output import printable, write_out
+from rdiv.progress import hearing
 
 __all__ = ["WIDEST", "Summary", "panel", "show", "show_renderable", "stages", "terminal"]
 
@@ -73,7 +74,10 @@ def show_renderable(console: Any, *parts: Any, widest: int = WIDEST) -> None:
 
 @contextmanager
 def stages() -> Iterator[Callable[[str], None]]:
-    """Give a function that names the stage of the work, on the error stream of a terminal only."""
+    """Give a function that names the stage of the work, on the error stream of a terminal only.
+
+    What long fits say about where they stand is shown beside it.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda stage: None
         return
@@ -81,7 +85,15 @@ def stages() -> Iterator[Callable[[str], None]]:
     from rich.text import Text
 
     with Console(stderr=True).status(Text("starting")) as status:
-        yield lambda stage: status.update(Text(stage))
+        now = "starting"
+
+        def enter(stage: str) -> None:
+            nonlocal now
+            now = stage
+            status.update(Text(now))
+
+        with hearing(lambda said: status.update(Text(f"{now}: {said}" if said else now))):
+            yield enter
 
 
 def panel(summary: Summary) -> Any:

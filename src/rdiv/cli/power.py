@@ -33,6 +33,7 @@ from rdiv.cli.study_options import (
     Trials,
 )
 from rdiv.cli.study_parts import blaming, numbers, pair_source, source_of, tests_of
+from rdiv.progress import hearing
 
 if TYPE_CHECKING:
     from rdiv.studies import PowerStudy
@@ -150,7 +151,8 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
     from rich.progress import TimeRemainingColumn as TimeLeft
 
     columns: list[Any] = [TextColumn("trials"), BarColumn(), MofNCompleteColumn(), TimeLeft()]
-    with Progress(*columns, TextColumn("left"), console=Console(stderr=True)) as bar:
+    shown = Progress(*columns, TextColumn("left"), console=Console(stderr=True))
+    with shown as bar, hearing(lambda said: None):  # single fits would write over the bar
         task = bar.add_task("trials", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

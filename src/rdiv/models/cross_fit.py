@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from rdiv.models.corrections import linear_correction
 from rdiv.models.protocol import FittedModel, Model
 from rdiv.models.refitting import fit_again
+from rdiv.progress import counting
 from rdiv.samples.pool import Pool
 from rdiv.spelling import spelled
 from rdiv.threads import one_thread
@@ -77,14 +79,26 @@ class CrossFit:
         others = (np.flatnonzero(fold != k) for k in range(self.folds))
         # Rows are copied when their turn comes: all folds at once would be several pools.
         if self.n_jobs in (None, 1):
-            pairs = zip(others, streams, strict=True)
-            fits = [self.model.fit(pool.take(rows), stream) for rows, stream in pairs]
+            fits = self._in_turn(pool, others, streams)
         else:
             fits = Parallel(n_jobs=self.n_jobs)(
                 delayed(_fit)(self.model, pool.take(rows), stream)
                 for rows, stream in zip(others, streams, strict=True)
             )
         return FittedCrossFit(tuple(fits), fold, self.model, pool, rng.spawn(1)[0])
+
+    def _in_turn(
+        self,
+        pool: Pool,
+        others: Iterable[NDArray[np.intp]],
+        streams: Sequence[np.random.Generator],
+    ) -> list[FittedModel]:
+        fits = []
+        with counting("fold", self.folds) as at:
+            for k, (rows, stream) in enumerate(zip(others, streams, strict=True), 1):
+                at(k)
+                fits.append(self.model.fit(pool.take(rows), stream))
+        return fits
 
 
 @dataclass(frozen=True, eq=False)

@@ -258,7 +258,7 @@ def estimator_inputs(estimator: Any, pool: Pool) -> Any:
     from sklearn.pipeline import Pipeline
 
     if isinstance(estimator, Pipeline):
-        return pool.x
+        return pool.given()
     numbers = pool.numbers()
     matrix = numbers.reshape(len(numbers), -1)
     if not _takes_nan(estimator):

@@ -130,9 +130,9 @@ class _FrozenEstimator:
 
     def losses(self, pool: Pool) -> NDArray[np.float64]:
         if self.kind != "classifier":
-            return estimator_losses(self.estimator, self.kind, pool, pool.x)
+            return estimator_losses(self.estimator, self.kind, pool, pool.given())
         codes = _codes(self.estimator.classes_, pool)
-        return class_losses(self.estimator.predict_proba(pool.x), codes, pool)
+        return class_losses(self.estimator.predict_proba(pool.given()), codes, pool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ class _FrozenPredictor(_FrozenEstimator):
     def residuals(self, pool: Pool) -> NDArray[np.float64]:
         classify = self.kind == "classifier"
         codes = _codes(self.estimator.classes_, pool) if classify else None
-        return estimator_residuals(self.estimator, codes, pool, pool.x)
+        return estimator_residuals(self.estimator, codes, pool, pool.given())
 
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
         return linear_correction(self.residuals(pool), pool)
@@ -149,7 +149,7 @@ class _FrozenPredictor(_FrozenEstimator):
 @dataclass(frozen=True, eq=False)
 class _FrozenReconstruction(_FrozenEstimator):
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
-        return reconstruction_residuals(self.estimator, pool.x)
+        return reconstruction_residuals(self.estimator, pool.given())
 
 
 def _codes(classes: Any, pool: Pool) -> NDArray[np.intp]:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.models.estimators import class_losses
+from rdiv.models.fed_rows import feed
 from rdiv.models.network_inputs import NetworkInputs, fit_inputs
-from rdiv.models.torch_modules import evaluate, perceptron, require_torch, seeded_torch, tensor
+from rdiv.models.torch_modules import evaluate, perceptron, require_torch, seeded_torch
 from rdiv.models.torch_training import Training, train
 from rdiv.samples.pool import Pool
 
@@ -61,17 +62,17 @@ class NetworkClassifier:
         assert pool.classes is not None
         n_classes = len(pool.classes)
         inputs = fit_inputs(pool, keep_shape=self.module is not None, who="a network")
-        x = inputs(pool)
         module = self.module
         if module is None:
             with seeded_torch(rng, self.training.device):
-                width = network_width(x.shape[1])
-                module = perceptron([x.shape[1], width, width, n_classes])
+                d = inputs(pool.take(np.arange(1))).shape[1]
+                width = network_width(d)
+                module = perceptron([d, width, width, n_classes])
 
         def loss(net: Any, rows: Any, labels: Any) -> Any:
             return functional.cross_entropy(class_logits(net(rows), n_classes), labels)
 
-        rows = [tensor(x, module), require_torch().as_tensor(pool.y.astype(np.int64))]
+        rows = [feed(inputs, pool, module), require_torch().as_tensor(pool.y.astype(np.int64))]
         trained = train(module, loss, rows, self.training, rng)
         return FittedNetworkClassifier(trained.module, inputs, self.training.device)
 
@@ -86,6 +87,9 @@ class FittedNetworkClassifier:
 
     def losses(self, pool: Pool) -> NDArray[np.float64]:
         """Log loss of every row, ``(n,)``."""
+        return np.concatenate([self._losses(block) for block in pool.blocks()])
+
+    def _losses(self, pool: Pool) -> NDArray[np.float64]:
         from scipy.special import softmax
 
         assert pool.classes is not None

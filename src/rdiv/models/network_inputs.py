@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.models.scaling import Scaling, fit_scaling
+from rdiv.models.scaling import Scaling, fit_scaling, fit_scaling_in_blocks
 from rdiv.samples.pool import Pool, require_finite
 
 __all__ = ["NetworkInputs", "fit_inputs"]
@@ -55,6 +56,15 @@ def fit_inputs(pool: Pool, *, keep_shape: bool, who: str) -> NetworkInputs:
     """
     if keep_shape and pool.table is None and pool.x.ndim > 2:
         return NetworkInputs(None, who)
+    if pool.unread:
+        return NetworkInputs(fit_scaling_in_blocks(lambda: _finite_blocks(pool, who)), who)
     x = pool.matrix()
     require_finite(x, who=who)
     return NetworkInputs(fit_scaling(x), who)
+
+
+def _finite_blocks(pool: Pool, who: str) -> Iterator[NDArray[np.float64]]:
+    for block in pool.blocks():
+        x = block.matrix()
+        require_finite(x, who=who)
+        yield x

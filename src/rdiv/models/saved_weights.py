@@ -38,15 +38,20 @@ def load_weights(module: Any, path: str | Path) -> None:
     missing = [name for name, ok in fits.items() if not ok and name not in fresh]
     if missing or not any(fits.values()):
         raise ValueError(
-            f"the weights in {Path(path).name} do not fit the network: {len(missing)} tensors are "
+            f"the weights in {Path(path).name} do not fit the network: {_count(len(missing))} "
             f"absent or of another shape, such as {missing[0] if missing else 'all'}; use a file "
             "saved from the same class with the same width and depth."
         )
     module.load_state_dict({name: saved[name] if fits[name] else own[name] for name in own})
 
 
+def _count(tensors: int) -> str:
+    return "1 tensor is" if tensors == 1 else f"{tensors} tensors are"
+
+
 def _read(path: str | Path) -> Any:
     try:
+        from safetensors import SafetensorError
         from safetensors.torch import load_file
     except ImportError:
         raise ImportError(
@@ -55,7 +60,13 @@ def _read(path: str | Path) -> Any:
         ) from None
     if not Path(path).is_file():
         raise FileNotFoundError(f"no file {str(path)!r} with weights; check the path.")
-    return load_file(path)
+    try:
+        return load_file(path)
+    except SafetensorError:
+        raise ValueError(
+            f"{Path(path).name} is no safetensors file, whatever its name says; save the state "
+            "dict with safetensors.torch.save_file."
+        ) from None
 
 
 def _names_of_last_linear(module: Any) -> set[str]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.models.fed_rows import feed
 from rdiv.models.last_layer import last_layer_gradients
 from rdiv.models.network_inputs import fit_inputs
 from rdiv.models.objectives import Objective, fit_objective
@@ -158,7 +159,10 @@ class FittedTorchModel:
     entropy: int
 
     def losses(self, pool: Pool) -> NDArray[np.float64]:
-        """Loss of every row, ``(n,)``."""
+        """Loss of every row, ``(n,)``; rows of a dataset are read a few at a time."""
+        return np.concatenate([self._losses(block) for block in pool.blocks()])
+
+    def _losses(self, pool: Pool) -> NDArray[np.float64]:
         torch = require_torch()
         x, y = self._rows(pool)
         outputs = torch.as_tensor(evaluate(self.module, x, self.recipe.training.device))
@@ -172,9 +176,12 @@ class FittedTorchModel:
 
         With more than 64 outputs or 63 features these are replaced by random combinations.
         """
-        x, y = self._rows(pool)
-        rows = tensor(x, self.module)
-        return last_layer_gradients(self.module, self.objective, rows, y, self.entropy)
+        parts = []
+        for block in pool.blocks():
+            x, y = self._rows(block)
+            rows = tensor(x, self.module)
+            parts.append(last_layer_gradients(self.module, self.objective, rows, y, self.entropy))
+        return np.concatenate(parts)
 
     def refit(self, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
         """Train on, from the present weights, on other rows."""
@@ -187,12 +194,11 @@ class FittedTorchModel:
         )
 
     def _trained(self, module: Any, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
-        torch = require_torch()
         objective = self.objective
-        x, y = self._rows(pool)
-        rows = [tensor(x, module), y]
+        self._check_shape(self.inputs(pool.take(np.arange(1))))
         if len(pool) == 1:  # batch norms need a second row; the mean loss stays what it was
-            rows = [torch.cat([values, values]) for values in rows]
+            pool = pool.take(np.zeros(2, dtype=np.intp))
+        rows = [feed(self.inputs, pool, module), objective.targets(pool)]
 
         def loss(net: Any, x: Any, y: Any) -> Any:
             return objective.row_losses(net(x), x, y).mean()
@@ -201,12 +207,15 @@ class FittedTorchModel:
 
     def _rows(self, pool: Pool) -> tuple[NDArray[np.float64], Any]:
         x = self.inputs(pool)
+        self._check_shape(x)
+        return x, self.objective.targets(pool)
+
+    def _check_shape(self, x: NDArray[np.float64]) -> None:
         if x.shape[1:] != self.shape:
             raise ValueError(
                 f"the network was fitted to rows of shape {self.shape}, got {x.shape[1:]}; pass "
                 "rows of the same shape."
             )
-        return x, self.objective.targets(pool)
 
 
 def _wants_sizes(factory: Callable[..., Any]) -> bool:

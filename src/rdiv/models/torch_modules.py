@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.samples.datasets import rows_at_once
 from rdiv.threads import one_thread
 
 __all__ = ["evaluate", "is_module", "perceptron", "require_torch", "seeded_torch", "tensor"]
-
-_ROWS_AT_ONCE, _NUMBERS_AT_ONCE = 4096, 2**22
-_PIXELS_AT_ONCE = 2**18  # convolutions hold many numbers for every one of an image
 
 
 def require_torch() -> Any:
@@ -106,9 +104,8 @@ def evaluate(module: Any, x: NDArray[Any], device: str = "auto") -> NDArray[np.f
     net = deepcopy(module).to(place).eval()
     with one_thread(), torch.inference_mode():
         values = tensor(x, net)
-        numbers = _NUMBERS_AT_ONCE if values.ndim == 2 else _PIXELS_AT_ONCE
-        rows = min(_ROWS_AT_ONCE, max(numbers // max(values[0].numel(), 1), 1))
-        parts = [net(block.to(place)).cpu() for block in values.split(rows)]
+        blocks = values.split(rows_at_once(values.shape[1:]))
+        parts = [net(block.to(place)).cpu() for block in blocks]
     outputs: NDArray[np.float64] = torch.cat(parts).double().numpy()
     return outputs
 

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.models.batches import batch_count, batchable_rows, epochs_of_batches, total_steps
+from rdiv.models.fed_rows import some_rows
 from rdiv.models.optimisation import descend, memory_sentence
 from rdiv.models.torch_modules import require_torch, seeded_torch
 from rdiv.models.training_settings import MOMENTUM, Training
+from rdiv.progress import counting
 
 __all__ = ["MOMENTUM", "Trained", "Training", "batchable_rows", "train"]
 
@@ -59,7 +61,7 @@ def train(
     loss : callable
         From the module and a batch of each tensor to one number, which is made small.
     tensors : sequence of tensors
-        Of one length, a row each.
+        Of one length, a row each; `rdiv.models.fed_rows.FedRows` are read batch by batch.
     training : Training
         With ``patience``, training stops when the score has not risen for so many epochs.
     rng : Generator
@@ -89,16 +91,19 @@ def train(
         rows = [values.to(device) for values in tensors]
         if score is None and training.patience is not None and len(rows[0]) > 1:
             rows, strata, score = _hold_back(rows, strata, loss, rng)
-        steps = total_steps(batch_count(len(rows[0]), training, strata), training)
+        count = batch_count(len(rows[0]), training, strata)
+        steps = total_steps(count, training)
         epochs = epochs_of_batches(len(rows[0]), training, strata, rng)
         scores: list[float] = []
         kept: Any = None
-        for _ in descend(copy, loss, rows, training, epochs, steps):
-            if score is not None:
-                scores.append(_scored(copy, score, rows))
-                kept = deepcopy(copy.state_dict()) if scores[-1] == max(scores) else kept
-            if _stalled(scores, training.patience):
-                break
+        with counting("epoch", -(-steps // count)) as at:
+            for done, _ in enumerate(descend(copy, loss, rows, training, epochs, steps)):
+                at(done)
+                if score is not None:
+                    scores.append(_scored(copy, score, rows))
+                    kept = deepcopy(copy.state_dict()) if scores[-1] == max(scores) else kept
+                if _stalled(scores, training.patience):
+                    break
         if kept is not None:
             copy.load_state_dict(kept)
     return Trained(copy.to("cpu").eval(), tuple(scores))
@@ -118,13 +123,11 @@ def _hold_back(
     rng: np.random.Generator,
 ) -> tuple[list[Any], NDArray[Any] | None, Callable[..., Any]]:
     """Rows to train on, their strata, and the negative loss of the others as a score."""
-    torch = require_torch()
     order = rng.permutation(len(rows[0]))
     few = max(round(_HELD_BACK * len(order)), 1)
     kept = np.sort(order[few:])
     held, rest = (
-        [values.index_select(0, torch.as_tensor(part).to(values.device)) for values in rows]
-        for part in (np.sort(order[:few]), kept)
+        [some_rows(values, part) for values in rows] for part in (np.sort(order[:few]), kept)
     )
 
     def score(module: Any, *_: Any) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.samples.datasets import plain_array
 from rdiv.samples.frames import quoted
-from rdiv.samples.sample import plain_array
 
 __all__ = ["FEWEST_UNITS", "Design", "check_design", "codes_in_order", "design_labels"]
 
@@ -23,7 +23,7 @@ def design_labels(x: Any, design: Design, role: str, n_p: int, n_q: int) -> NDAr
     if design is None:
         return None
     if isinstance(design, str):
-        if isinstance(x, np.ndarray):
+        if not hasattr(x, "columns"):
             raise ValueError(
                 f"{role}= names a column of a frame, got arrays and {role}={design!r}; "
                 "pass a pair of arrays, one a sample."

@@ -7,13 +7,15 @@ number computed per row is a function of the *set* of rows and the seed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.samples.datasets import DatasetRows, rows_at_once
 from rdiv.samples.frames import as_frame, frame_words, gather, is_frame
 from rdiv.samples.row_keys import Keys, array_words, row_keys
 from rdiv.samples.targets import Task
@@ -48,7 +50,8 @@ class Pool:
     Parameters
     ----------
     x : array or frame
-        The rows as they were given: ``(n, ...)`` or a pandas, polars or pyarrow frame.
+        The rows as they were given: ``(n, ...)`` or a pandas, polars or pyarrow frame. Rows of
+        torch datasets are `DatasetRows`, which are read when somebody asks for their numbers.
     y : (n,) array, optional
         The target: class codes for classification, floats for regression.
     task : {"density", "classification", "regression"}
@@ -78,7 +81,8 @@ class Pool:
     rows: NDArray[np.intp] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if self.table is None and not isinstance(self.x, np.ndarray) and is_frame(self.x):
+        array = isinstance(self.x, np.ndarray | DatasetRows)
+        if self.table is None and not array and is_frame(self.x):
             object.__setattr__(self, "table", _Table(self.x))
 
     def __len__(self) -> int:
@@ -112,8 +116,34 @@ class Pool:
         if self.table is not None:
             matrix = self.table.numbers()
             return matrix if self.rows is None else matrix[self.rows]
-        x: NDArray[Any] = self.x
+        x: NDArray[Any] = self.given()
         return x if x.dtype.kind == "f" else x.astype(np.float64)
+
+    def given(self) -> Any:
+        """The rows as the user gave them; those of a dataset as an array."""
+        return np.asarray(self.x) if self.unread else self.x
+
+    @property
+    def unread(self) -> bool:
+        """Whether the rows are still in a dataset, so that asking for all of them is costly."""
+        return isinstance(self.x, DatasetRows)
+
+    def blocks(self) -> Iterator[Pool]:
+        """Parts to go through in turn: the pool itself, or few rows of a dataset at a time.
+
+        Examples
+        --------
+        >>> pool = Pool(np.zeros((3, 2)))
+        >>> print([len(block) for block in pool.blocks()])
+        [3]
+        """
+        if not self.unread:
+            yield self
+            return
+        step = rows_at_once(self.x.row_shape)
+        for start in range(0, len(self), step):
+            block = self.take(np.arange(start, min(start + step, len(self))))
+            yield replace(block, x=np.asarray(block.x))
 
     def matrix(self) -> NDArray[np.float64]:
         """`numbers` as one float64 row vector per row, ``(n, d)``."""

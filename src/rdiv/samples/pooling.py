@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.designs import (
     FEWEST_UNITS,
     Design,
@@ -114,7 +116,7 @@ def pool_samples(
     _check_pair(sample_p, sample_q, target)
     n_p, n_q = len(sample_p.x), len(sample_q.x)
     _check_sizes(n_p, n_q)
-    if isinstance(sample_p.x, np.ndarray):
+    if _is_array(sample_p.x):
         x: Any = _stack_arrays(sample_p.x, sample_q.x)
     else:
         x = _stack_frames(sample_p.x, sample_q.x, target, groups, strata)
@@ -137,10 +139,10 @@ def pool_samples(
     elif y is not None:
         y = _finite_target(y.astype(np.float64))
     pool = Pool(
-        x=x[order] if isinstance(x, np.ndarray) else gather(x.to_native(), order),
+        x=x[order] if _is_array(x) else gather(x.to_native(), order),
         y=None if y is None else y[order],
         task=settled,
-        columns=None if isinstance(x, np.ndarray) else tuple(x.columns),
+        columns=None if _is_array(x) else tuple(x.columns),
         groups=codes_in_order(group_labels, order),
         strata=codes_in_order(strata_labels, order),
         classes=classes,
@@ -154,15 +156,29 @@ def _canonical_order(
     x: Any, labels: tuple[NDArray[Any] | None, ...], seed: int
 ) -> tuple[Keys, NDArray[np.intp], tuple[int, int]]:
     """Keys of the stacked rows, the order that forgets the files, and the entropy of the run."""
-    parts = [array_words(x)] if isinstance(x, np.ndarray) else frame_words(x)
+    words = []
     for values in labels:
         if values is not None:
             numeric = values.dtype.kind in "biuf"
-            parts.append(column_words(values) if numeric else text_words(values.tolist()))
-    keys = row_keys(parts)
+            words.append(column_words(values) if numeric else text_words(values.tolist()))
+    keys = _row_keys(x, words)
     order = np.lexsort((keys[:, 1], keys[:, 0]))
     entropy = (seed, digest(keys[order]))
     return keys, order[_stage_stream(entropy, "shuffle").permutation(len(order))], entropy
+
+
+def _row_keys(x: Any, words: list[NDArray[np.uint64]]) -> Keys:
+    """Keys of inputs and further words; those of a dataset's inputs are known already."""
+    if not isinstance(x, DatasetRows):
+        return row_keys([*([array_words(x)] if _is_array(x) else frame_words(x)), *words])
+    if not words:
+        return x.keys
+    width = -(-x.dtype.itemsize * prod(x.row_shape) // 8)
+    return x.keys + row_keys(words, start=width)
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, np.ndarray | DatasetRows)
 
 
 def _stage_stream(entropy: tuple[int, int], stage: Stage) -> np.random.Generator:
@@ -171,7 +187,7 @@ def _stage_stream(entropy: tuple[int, int], stage: Stage) -> np.random.Generator
 
 
 def _check_pair(p: Sample, q: Sample, target: str | None) -> None:
-    arrays = [isinstance(sample.x, np.ndarray) for sample in (p, q)]
+    arrays = [_is_array(sample.x) for sample in (p, q)]
     if arrays[0] != arrays[1]:
         raise TypeError(
             "p and q must both be arrays or both be frames, got "
@@ -206,7 +222,7 @@ def _check_sizes(n_p: int, n_q: int) -> None:
         )
 
 
-def _stack_arrays(p: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
+def _stack_arrays(p: Any, q: Any) -> Any:
     if p.shape[1:] != q.shape[1:]:
         raise ValueError(
             f"p and q must have the same columns, got p of shape {p.shape} and q of shape "
@@ -219,7 +235,9 @@ def _stack_arrays(p: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
             f"images of both samples must have one scale, got {p.dtype} in p and {q.dtype} in q; "
             "convert both to uint8 or both to floats in [0, 1]."
         )
-    return np.concatenate([p, q])
+    if isinstance(p, DatasetRows) and isinstance(q, DatasetRows):
+        return p.joined(q)
+    return np.concatenate([np.asarray(p), np.asarray(q)])
 
 
 def _stack_frames(p: Any, q: Any, target: str | None, groups: Design, strata: Design) -> Any:
@@ -261,7 +279,7 @@ def _finite_target(y: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _check_inputs(x: Any) -> None:
-    if isinstance(x, np.ndarray):
+    if _is_array(x):
         return
     if not x.columns:
         raise ValueError("the samples need at least one input column besides the target.")

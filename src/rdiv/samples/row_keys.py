@@ -15,10 +15,11 @@ Keys = NDArray[np.uint64]  # (n, 2)
 _BLOCK_WORDS = 1 << 18  # 2 MB of words at a time: the mixing below stays in cache
 
 
-def row_keys(parts: Sequence[NDArray[np.uint64]]) -> Keys:
+def row_keys(parts: Sequence[NDArray[np.uint64]], start: int = 0) -> Keys:
     """Hash rows given as blocks of 64-bit words, each of shape ``(n, w)``.
 
-    Rows with equal words get equal keys whatever their position, file or neighbours.
+    Rows with equal words get equal keys whatever their position, file or neighbours. Keys of the
+    first `start` words and keys of the rest add up to those of all.
 
     Examples
     --------
@@ -28,15 +29,15 @@ def row_keys(parts: Sequence[NDArray[np.uint64]]) -> Keys:
     """
     n = len(parts[0])
     keys = np.zeros((n, 2), dtype=np.uint64)
-    position = 0
+    position = start
     for words in parts:
         salt = _salts(position, words.shape[1])
         step = max(1, _BLOCK_WORDS // max(1, words.shape[1]))
-        for start in range(0, n, step):
-            mixed = _mix(words[start : start + step] + salt)
-            keys[start : start + step, 0] += mixed.sum(axis=1, dtype=np.uint64)
+        for first in range(0, n, step):
+            mixed = _mix(words[first : first + step] + salt)
+            keys[first : first + step, 0] += mixed.sum(axis=1, dtype=np.uint64)
             mixed = _mix(mixed ^ salt)
-            keys[start : start + step, 1] += mixed.sum(axis=1, dtype=np.uint64)
+            keys[first : first + step, 1] += mixed.sum(axis=1, dtype=np.uint64)
         position += words.shape[1]
     return keys
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.samples.datasets import is_torch_dataset, plain_array, read_dataset
 from rdiv.samples.frames import as_frame, is_frame, quoted
 from rdiv.samples.targets import target_values
 
@@ -17,7 +17,7 @@ __all__ = ["Sample", "as_sample", "has_target", "plain_array"]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows (an array, or a frame in narwhals) and the target that came beside them."""
+    """Rows (an array, `DatasetRows`, or a frame in narwhals) and the target beside them."""
 
     x: Any
     y: Any = None
@@ -31,7 +31,7 @@ def as_sample(obj: Any, name: str) -> Sample:
             )
         return Sample(_rows(obj[0], name), target_values(plain_array(obj[1])))
     if is_torch_dataset(obj):
-        return _read_dataset(obj, name)
+        return _dataset(obj, name)
     return Sample(_rows(obj, name))
 
 
@@ -59,13 +59,6 @@ def _rows(obj: Any, name: str) -> Any:
     return as_frame(obj) if is_frame(obj) else _array(obj, name)
 
 
-def plain_array(obj: Any) -> Any:
-    """A torch tensor as an array; anything else as it is."""
-    if hasattr(obj, "detach") and hasattr(obj, "cpu"):
-        return obj.detach().cpu().numpy()
-    return obj
-
-
 def _array(obj: Any, name: str) -> NDArray[Any]:
     try:
         x = np.asarray(obj)
@@ -85,25 +78,12 @@ def _array(obj: Any, name: str) -> NDArray[Any]:
     return x[:, None] if x.ndim == 1 else x
 
 
-def is_torch_dataset(obj: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(obj, torch.utils.data.Dataset)
-
-
-def _read_dataset(dataset: Any, name: str) -> Sample:
-    """Read a map-style torch dataset into memory: rows, or pairs of row and target."""
-    if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
-        raise TypeError(f"{name} must be a map-style dataset, got an iterable one.")
-    items = [dataset[i] for i in range(len(dataset))]
-    if items and isinstance(items[0], tuple | list):
-        if len(items[0]) > 2:
-            raise ValueError(
-                f"items of a dataset must be rows or pairs (row, target), got {len(items[0])} "
-                f"parts in {name}."
-            )
-        rows = np.stack([np.asarray(plain_array(item[0])) for item in items])
-        if len(items[0]) == 1:
-            return Sample(_array(rows, name))
-        y = np.array([np.asarray(plain_array(item[1])).item() for item in items])
-        return Sample(_array(rows, name), target_values(y))
-    return Sample(_array(np.stack([np.asarray(plain_array(item)) for item in items]), name))
+def _dataset(dataset: Any, name: str) -> Sample:
+    """A map-style torch dataset: rows, or pairs of row and target, read when they are needed."""
+    tensors = getattr(dataset, "tensors", None)
+    if type(dataset).__name__ == "TensorDataset" and tensors is not None and len(tensors) < 3:
+        rows, *targets = tensors  # in memory already
+        y = target_values(plain_array(targets[0])) if targets else None
+        return Sample(_array(plain_array(rows), name), y)
+    read, y = read_dataset(dataset, name)
+    return Sample(read, None if y is None else target_values(y))

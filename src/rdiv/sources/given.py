@@ -96,7 +96,8 @@ class Drawn:
 
 def _digest(sample: Any) -> int:
     given = as_sample(sample, "a sample")
-    parts = [array_words(given.x)] if isinstance(given.x, np.ndarray) else frame_words(given.x)
+    frame = hasattr(given.x, "columns")
+    parts = frame_words(given.x) if frame else [array_words(np.asarray(given.x))]
     if given.y is not None:
         numeric = given.y.dtype.kind in "biuf"
         parts.append(column_words(given.y) if numeric else text_words(given.y.tolist()))

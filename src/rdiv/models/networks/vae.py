@@ -156,7 +156,8 @@ class NegativeElbo:
 
 def _unit_inputs(pool: Pool) -> UnitInputs:
     inputs = UnitInputs(NetworkInputs(None, "vae"))
-    inputs(pool)  # refuses what is out of range in any row
+    for block in pool.blocks():
+        inputs(block)  # refuses what is out of range in any row
     return inputs
 
 
@@ -180,4 +181,6 @@ class UnitInputs:
 def _unit_images(pool: Pool) -> bool:
     if pool.table is not None or pool.x.ndim < 3:
         return False
-    return pool.x.dtype == np.uint8 or bool(pool.x.min() >= 0 and pool.x.max() <= 1)
+    return pool.x.dtype == np.uint8 or all(
+        bool(block.x.min() >= 0 and block.x.max() <= 1) for block in pool.blocks()
+    )

@@ -1,0 +1,113 @@
+"""Where long work stands: one line on the error stream of a terminal, gone with the work."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from time import monotonic
+
+__all__ = ["counting", "hearing"]
+
+Listener = Callable[[str], None]
+
+_QUIET = 2.0  # seconds before the first word: most work is done by then
+_EVERY = 0.2
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_line: ContextVar[_Line | None] = ContextVar("line", default=None)
+
+
+@contextmanager
+def hearing(listener: Listener) -> Iterator[None]:
+    """Hand every message inside the block to a function instead of a terminal.
+
+    The message is empty when the work that it was about is done.
+
+    Examples
+    --------
+    >>> said = []
+    >>> with hearing(said.append), counting("epoch", 2) as at:
+    ...     at(1)
+    >>> print(said)
+    ['epoch 1 of 2', '']
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+@contextmanager
+def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Give a function that says which of so many steps is running.
+
+    Counts inside counts share a line: ``fold 2 of 5, epoch 7 of 20``. In a worker process, in a
+    thread other than the main one, and where the error stream is no terminal, nothing is said.
+
+    Examples
+    --------
+    >>> with counting("fold", 5) as at:
+    ...     at(1)
+    """
+    outer = _line.get()
+    line = outer or _Line()
+    depth = len(line.parts)
+    line.parts.append("")
+    token = _line.set(line)
+
+    def at(step: int) -> None:
+        line.parts[depth] = f"{what} {step} of {total}"
+        line.refresh()
+
+    try:
+        yield at
+    finally:
+        del line.parts[depth:]
+        _line.reset(token)
+        if outer is None:
+            line.close()
+
+
+class _Line:
+    """What is being said, and to whom."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        heard = _listener.get()
+        self.tell = heard or (_write if _on_terminal() else None)
+        self.next = monotonic() + (_QUIET if heard is None else 0.0)
+        self.said = False
+
+    def refresh(self) -> None:
+        if self.tell is None or monotonic() < self.next:
+            return
+        self.tell(", ".join(part for part in self.parts if part))
+        self.said, self.next = True, monotonic() + _EVERY
+
+    def close(self) -> None:
+        if self.tell is not None and self.said:
+            self.tell("")
+
+
+def _on_terminal() -> bool:
+    from multiprocessing import current_process
+    from threading import current_thread, main_thread
+
+    if current_process().name != "MainProcess" or current_thread() is not main_thread():
+        return False
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # none, or closed
+        return False
+
+
+def _write(text: str) -> None:
+    """Write over the line of a terminal."""
+    from shutil import get_terminal_size
+
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"\r{text[: get_terminal_size().columns - 1]}\x1b[K")
+        sys.stderr.flush()
