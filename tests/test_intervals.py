@@ -11,7 +11,7 @@ from scipy.stats import ttest_ind
 
 import rdiv
 from rdiv.bootstrap import bootstrap_interval
-from rdiv.intervals import influence_numbers
+from rdiv.intervals import influence_numbers, left_out_losses
 from rdiv.models import Frozen, Logistic, Ridge
 from rdiv.models.curvature import curvature
 from rdiv.samples.pool import Pool
@@ -164,3 +164,25 @@ def test_impossible_requests_are_refused(settings: dict[str, Any], words: str) -
     pair = drawn(20, 20, np.random.default_rng(6))
     with pytest.raises(ValueError, match=words):
         rdiv.estimate_gap(*pair, **{"model": "ridge", "rng": 0, **settings})
+
+
+@pytest.mark.parametrize("model", [Ridge(2.0), Logistic(0.5)], ids=["ridge", "logistic"])
+def test_left_out_losses_are_those_of_fits_to_all_other_rows(model: Any) -> None:
+    rng, n = np.random.default_rng(5), 300
+    x = rng.normal(size=(n, 2))
+    if isinstance(model, Ridge):
+        pool = Pool(x, x[:, 0] + rng.normal(size=n), task="regression")
+    else:
+        y = (x[:, 0] + rng.logistic(size=n) > 0).astype(int)
+        pool = Pool(x, y, task="classification", classes=np.arange(2))
+    fitted = model.fit(pool, rng)
+    losses = fitted.losses(pool)
+    found = left_out_losses(losses, fitted.gradients(pool), curvature(fitted, pool))
+    rows = range(0, n, 10)
+    slow = []
+    for row in rows:
+        others = model.fit(pool.take(np.delete(np.arange(n), row)), rng)
+        slow.append(others.losses(pool.take(np.array([row])))[0])
+    gained, slow_gain = found[rows] - losses[rows], np.array(slow) - losses[rows]
+    assert np.corrcoef(gained, slow_gain)[0, 1] > 0.99
+    assert gained.sum() == pytest.approx(slow_gain.sum(), rel=0.05)

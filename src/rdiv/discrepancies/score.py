@@ -163,4 +163,5 @@ def _gradients(fitted: Any, pool: Pool) -> Floats:
             f"the model must give finite gradients, got {int((~np.isfinite(gradients)).sum())} NaN "
             "or infinite; check the inputs or use a model with more regularisation."
         )
-    return gradients[pool.twins]
+    alone = np.array_equal(pool.twins, np.arange(len(pool)))
+    return gradients if alone else gradients[pool.twins]

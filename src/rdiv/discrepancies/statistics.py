@@ -181,14 +181,15 @@ def standardized(
     [[-1.  0.]
      [ 1.  0.]] [1. 0.]
     """
-    largest = np.abs(numbers).max(axis=0)
+    largest = np.maximum(numbers.max(axis=0), -numbers.min(axis=0))
     largest[largest == 0] = 1.0
-    scaled = numbers / largest
+    scaled = numbers / largest  # the only copy: there may be millions of rows
     scaled -= scaled.mean(axis=0)
-    spread = np.sqrt(np.mean(scaled**2, axis=0))
+    spread = np.sqrt(np.einsum("ij,ij->j", scaled, scaled) / len(scaled))
     flat = spread <= 1e-14
     scaled[:, flat] = 0.0
-    return scaled / np.where(flat, 1.0, spread), np.where(flat, 0.0, largest * spread)
+    scaled /= np.where(flat, 1.0, spread)
+    return scaled, np.where(flat, 0.0, largest * spread)
 
 
 def _by_rows(numbers: NDArray[np.float64], errors: bool) -> Gaps:

@@ -41,7 +41,11 @@ def linear_correction(residuals: Floats, pool: Pool) -> Floats:
     if not known.all():
         counts = np.maximum(known.sum(axis=0), 1)
         x = np.where(known, x, (np.where(known, x, 0.0) / counts).sum(axis=0))
-    inputs = np.concatenate([np.ones((len(x), 1)), fit_scaling(x).apply(x)], axis=1)
+    inputs = np.ones((len(x), 1 + x.shape[1]))
+    inputs[:, 1:] = fit_scaling(x).apply(x)
+    if residuals.shape[1] == 1:
+        inputs *= residuals  # in place: there may be millions of rows
+        return inputs
     gradients: Floats = (residuals[:, :, None] * inputs[:, None, :]).reshape(len(x), -1)
     return gradients
 
