@@ -10,7 +10,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rdiv import discrepancies, models, report, reproduction, samples, sources, studies, theory
+    from rdiv import (
+        discrepancies,
+        models,
+        noisy_labels,
+        report,
+        reproduction,
+        samples,
+        sources,
+        studies,
+        theory,
+    )
     from rdiv.comparison import Comparison, compare
     from rdiv.intervals import GapEstimate, estimate_gap
     from rdiv.many import compare_many
@@ -35,6 +45,7 @@ __all__ = [
     "discrepancies",
     "estimate_gap",
     "models",
+    "noisy_labels",
     "plan",
     "power_study",
     "r_divergence",
@@ -67,8 +78,16 @@ _HOMES = {
     "two_sample_test": "rdiv.two_sample",
 }
 _PACKAGES = (
-    "discrepancies", "models", "report", "reproduction", "samples", "sources", "studies", "theory",
-)  # fmt: skip
+    "discrepancies",
+    "models",
+    "noisy_labels",
+    "report",
+    "reproduction",
+    "samples",
+    "sources",
+    "studies",
+    "theory",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -120,7 +120,7 @@ def test_the_page_can_be_written_whatever_was_found(rate: float) -> None:
     assert levels(book).startswith("**The level holds.**")
     text = "\n".join(results_page.page(book))
     assert all(f"## {table.title}" in text for table in powers.values())
-    assert "Not measured at this scale yet: `overfitting`." in text
+    assert "Not measured at this scale yet: `overfitting`, `noisy-symmetric`, `noisy-pair`." in text
 
 
 def test_verdicts_follow_the_numbers() -> None:

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run = command().main  # what was typed goes along: a report says how to do it again
         code = run(given or ["--help"], prog_name="rdiv", standalone_mode=False, obj=given) or 0
     except BaseException as error:  # a traceback and exit code 1 would read as "a shift"
-        return report(error, files=given[:1] not in (["power"], ["bound"]))
+        return report(error, files=given[:1] not in (["power"], ["bound"], ["denoise"]))
     return report(KeyboardInterrupt()) if code == INTERRUPTED else int(code)
 
 

@@ -10,6 +10,7 @@ from rdiv.cli.bound import show_bounds
 from rdiv.cli.compare import compare_samples
 from rdiv.cli.data import data_app
 from rdiv.cli.demo import show_demo
+from rdiv.cli.denoise import denoise_labels
 from rdiv.cli.plan import plan_rows
 from rdiv.cli.power import run_power_study
 from rdiv.cli.reproduce import reproduce_table
@@ -41,6 +42,7 @@ app.command("power")(run_power_study)
 app.command("reproduce")(reproduce_table)
 app.command("plan")(plan_rows)
 app.command("bound")(show_bounds)
+app.command("denoise")(denoise_labels)
 app.add_typer(data_app, name="data")
 app.command("demo")(show_demo)
 

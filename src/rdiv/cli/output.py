@@ -13,6 +13,7 @@ __all__ = [
     "check_destination",
     "deliver",
     "printable",
+    "write_bytes",
     "write_out",
     "write_whole",
 ]
@@ -67,11 +68,8 @@ def deliver(path: str | None, document: str, show: Callable[[], None]) -> None:
 
 
 def write_whole(path: str, text: str) -> None:
-    """Write a file whole or not at all; trouble of the system is said in one sentence."""
-    try:
-        _write_file(path, text.encode())
-    except OSError as error:
-        _refuse(path, f"{error.strerror}; choose another place.")
+    """Write a text as a file, whole or not at all: see `write_bytes`."""
+    write_bytes(path, text.encode())
 
 
 def write_out(text: str, encoding: str | None = None) -> None:
@@ -116,6 +114,14 @@ def printable(text: str) -> str:
         else char.encode("unicode_escape").decode("ascii")
         for char in text
     )
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Write a file whole or not at all; trouble of the system is said in one sentence."""
+    try:
+        _write_file(path, data)
+    except OSError as error:
+        _refuse(path, f"{error.strerror}; choose another place.")
 
 
 def _is_device(path: str) -> bool:

@@ -20,7 +20,7 @@ __all__ = ["TABLES", "reproduce_table"]
 # Written out because importing the package that holds them would slow down --help.
 TABLES = (
     "higgs, mnist, overfitting, hdgm-dimension, hdgm-size, blob, pacs, pacs-size, colored-mnist, "
-    "corruption-cifar10, corruption-imagenet, architectures"
+    "corruption-cifar10, corruption-imagenet, architectures, noisy-symmetric, noisy-pair"
 )
 
 TableName = Annotated[

@@ -121,6 +121,10 @@ class FittedCrossFit:
         """Loss of every row, ``(n,)``."""
         return self._out_of_fold(pool, "losses")
 
+    def probabilities(self, pool: Pool) -> NDArray[np.float64]:
+        """Predicted probability of every class, ``(n, n_classes)``, where the model has them."""
+        return self._out_of_fold(pool, "probabilities")
+
     @property
     def gradients(self) -> Any:
         """Function from a pool to derivatives of its losses, where the model has them."""

@@ -143,10 +143,7 @@ class Estimator:
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedEstimator:
         """Clone, seed and fit."""
-        from sklearn.base import clone
-
-        estimator = _seeded(clone(self.estimator), rng)
-        inputs = estimator_inputs(estimator, pool)
+        estimator, inputs = seeded_estimator(self.estimator, pool, rng)
         if self.kind == "classifier" and np.ptp(np.asarray(pool.y)) == 0:
             from sklearn.dummy import DummyClassifier
 
@@ -175,6 +172,12 @@ class FittedEstimator:
 @dataclass(frozen=True, eq=False)
 class FittedPredictor(FittedEstimator):
     """A fitted classifier or regressor, which also has residuals."""
+
+    def probabilities(self, pool: Pool) -> NDArray[np.float64]:
+        """Predicted probability of every class of the pool, ``(n, n_classes)``."""
+        codes = np.asarray(self.estimator.classes_, dtype=np.intp)
+        inputs = estimator_inputs(self.estimator, pool)
+        return aligned(self.estimator.predict_proba(inputs), codes, pool)
 
     def residuals(self, pool: Pool) -> NDArray[np.float64]:
         """Derivatives of every row's loss in its predictions, ``(n, r)``."""
@@ -273,6 +276,14 @@ def _takes_nan(estimator: Any) -> bool:
         return bool(get_tags(estimator).input_tags.allow_nan)
     except Exception:  # a library without tags: let it judge its own inputs
         return True
+
+
+def seeded_estimator(estimator: Any, pool: Pool, rng: np.random.Generator) -> tuple[Any, Any]:
+    """An unfitted copy whose random states are set from the generator, and its inputs."""
+    from sklearn.base import clone
+
+    copy = _seeded(clone(estimator), rng)
+    return copy, estimator_inputs(copy, pool)
 
 
 def _seeded(estimator: Any, rng: np.random.Generator) -> Any:

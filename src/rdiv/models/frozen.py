@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rdiv.models.corrections import linear_correction
 from rdiv.models.estimators import (
     Kind,
+    aligned,
     class_losses,
     estimator_kind,
     estimator_losses,
@@ -137,6 +138,10 @@ class _FrozenEstimator:
 
 @dataclass(frozen=True, eq=False)
 class _FrozenPredictor(_FrozenEstimator):
+    def probabilities(self, pool: Pool) -> NDArray[np.float64]:
+        codes = _codes(self.estimator.classes_, pool)
+        return aligned(self.estimator.predict_proba(pool.x), codes, pool)
+
     def residuals(self, pool: Pool) -> NDArray[np.float64]:
         classify = self.kind == "classifier"
         codes = _codes(self.estimator.classes_, pool) if classify else None

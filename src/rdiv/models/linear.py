@@ -91,6 +91,10 @@ class FittedLinear:
         """Loss of every row, ``(n,)``."""
         return self.fitted.losses(_scaled(pool, self.scaling, self.name))
 
+    def probabilities(self, pool: Pool) -> NDArray[np.float64]:
+        """Predicted probability of every class of the pool, ``(n, n_classes)``."""
+        return self.fitted.probabilities(_scaled(pool, self.scaling, self.name))
+
     def residuals(self, pool: Pool) -> NDArray[np.float64]:
         """Derivatives of every row's loss in its predictions, ``(n, r)``."""
         return self.fitted.residuals(_scaled(pool, self.scaling, self.name))

@@ -15,7 +15,13 @@ from rdiv.models.torch_modules import evaluate, perceptron, require_torch, seede
 from rdiv.models.torch_training import Training, train
 from rdiv.samples.pool import Pool
 
-__all__ = ["FittedNetworkClassifier", "NetworkClassifier", "class_logits", "network_width"]
+__all__ = [
+    "FittedNetworkClassifier",
+    "NetworkClassifier",
+    "class_logits",
+    "class_probabilities",
+    "network_width",
+]
 
 TRAINING = Training(epochs=300, steps=3000, batch_size=128, learning_rate=3e-3, weight_decay=1e-2)
 
@@ -90,13 +96,14 @@ class FittedNetworkClassifier:
         return np.concatenate([self._losses(block) for block in pool.blocks()])
 
     def _losses(self, pool: Pool) -> NDArray[np.float64]:
-        from scipy.special import softmax
+        probabilities = self.probabilities(pool)
+        return class_losses(probabilities, np.arange(probabilities.shape[1]), pool)
 
+    def probabilities(self, pool: Pool) -> NDArray[np.float64]:
+        """Predicted probability of every class, ``(n, n_classes)``."""
         assert pool.classes is not None
-        torch = require_torch()
-        outputs = torch.as_tensor(evaluate(self.module, self.inputs(pool), self.device))
-        logits = class_logits(outputs, len(pool.classes)).numpy()
-        return class_losses(softmax(logits, axis=1), np.arange(logits.shape[1]), pool)
+        outputs = evaluate(self.module, self.inputs(pool), self.device)
+        return class_probabilities(outputs, len(pool.classes))
 
 
 def class_logits(outputs: Any, n_classes: int) -> Any:
@@ -110,6 +117,22 @@ def class_logits(outputs: Any, n_classes: int) -> Any:
             f"shape {tuple(outputs.shape)}; change its last layer."
         )
     return flat
+
+
+def class_probabilities(outputs: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+    """Outputs of a network as probabilities, ``(n, n_classes)``: see `class_logits`.
+
+    Examples
+    --------
+    >>> print(class_probabilities(np.array([[0.0], [np.log(3.0)]]), 2))
+    [[0.5  0.5 ]
+     [0.25 0.75]]
+    """
+    from scipy.special import softmax
+
+    logits = class_logits(require_torch().as_tensor(outputs), n_classes).numpy()
+    probabilities: NDArray[np.float64] = softmax(logits, axis=1)
+    return probabilities
 
 
 def network_width(d: int) -> int:

@@ -16,7 +16,8 @@ __all__ = ["FittedModel", "Model"]
 class FittedModel(Protocol):
     """A hypothesis: it says how badly it does on each row.
 
-    Four more methods are optional. ``gradients(pool)`` gives the derivatives of each row's loss in
+    Five more methods are optional. ``probabilities(pool)`` gives those of every class, ``(n, K)``,
+    for a classifier. ``gradients(pool)`` gives the derivatives of each row's loss in
     the parameters, ``(n, m)``; ``residuals(pool)`` those in the predictions, ``(n, r)``.
     ``refit(pool, rng)`` fits again on other rows, starting here, and ``fit_anew(pool, rng)`` from
     nothing; both keep what was settled on the whole pool, such as a scaling.

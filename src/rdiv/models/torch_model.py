@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rdiv.models.fed_rows import feed
 from rdiv.models.last_layer import last_layer_gradients
+from rdiv.models.network_classifier import class_probabilities
 from rdiv.models.network_inputs import fit_inputs
 from rdiv.models.objectives import Objective, fit_objective
 from rdiv.models.saved_weights import load_weights
@@ -122,13 +123,16 @@ class Recipe:
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
         """Settle inputs and loss on the pool, make the module, train it."""
+        return self.start(pool, rng).fit_anew(pool, rng)
+
+    def start(self, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
+        """Inputs and loss as the pool settles them, without a module yet."""
         require_torch()
         inputs = self.settle(pool)
         shape = tuple(inputs(pool.take(np.arange(1))).shape[1:])
         objective = fit_objective(pool, shape, self.task, self.loss)
         entropy = int(rng.integers(2**63))
-        start = FittedTorchModel(self, None, inputs, objective, shape, entropy)
-        return start.fit_anew(pool, rng)
+        return FittedTorchModel(self, None, inputs, objective, shape, entropy)
 
     def build(self, shape: tuple[int, ...], n_outputs: int, rng: np.random.Generator) -> Any:
         """A module to start from: the one given, or a new one seeded by the generator."""
@@ -164,12 +168,19 @@ class FittedTorchModel:
 
     def _losses(self, pool: Pool) -> NDArray[np.float64]:
         torch = require_torch()
-        x, y = self._rows(pool)
+        x, y = self.rows(pool)
         outputs = torch.as_tensor(evaluate(self.module, x, self.recipe.training.device))
         with one_thread():
             rows = self.objective.row_losses(outputs, torch.as_tensor(x), y)
             losses: NDArray[np.float64] = self.objective.in_units(rows).double().numpy()
         return losses
+
+    def probabilities(self, pool: Pool) -> NDArray[np.float64]:
+        """Predicted probability of every class, ``(n, n_classes)``."""
+        if self.objective.task != "classification":
+            raise ValueError(f"a network for {self.objective.task} has no classes to predict.")
+        outputs = evaluate(self.module, self.rows(pool)[0], self.recipe.training.device)
+        return class_probabilities(outputs, self.objective.n_outputs)
 
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
         """Derivatives of every row's loss in the last layer, ``(n, m)``, at most 4096 of them.
@@ -178,7 +189,7 @@ class FittedTorchModel:
         """
         parts = []
         for block in pool.blocks():
-            x, y = self._rows(block)
+            x, y = self.rows(block)
             rows = tensor(x, self.module)
             parts.append(last_layer_gradients(self.module, self.objective, rows, y, self.entropy))
         return np.concatenate(parts)
@@ -205,7 +216,8 @@ class FittedTorchModel:
 
         return replace(self, module=train(module, loss, rows, self.recipe.training, rng).module)
 
-    def _rows(self, pool: Pool) -> tuple[NDArray[np.float64], Any]:
+    def rows(self, pool: Pool) -> tuple[NDArray[np.float64], Any]:
+        """Inputs of every row, as the module wants them, and targets as a tensor."""
         x = self.inputs(pool)
         self._check_shape(x)
         return x, self.objective.targets(pool)

@@ -33,6 +33,8 @@ _HOMES = {
     "corruption-cifar10": "rdiv.reproduction.tables.corruption_cifar10",
     "corruption-imagenet": "rdiv.reproduction.tables.corruption_imagenet",
     "architectures": "rdiv.reproduction.tables.architectures",
+    "noisy-symmetric": "rdiv.reproduction.tables.noisy_symmetric",
+    "noisy-pair": "rdiv.reproduction.tables.noisy_pair",
 }
 """Where each table is declared: a module with the object ``TABLE``."""
 

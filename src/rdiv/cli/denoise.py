@@ -1,0 +1,191 @@
+"""rdiv denoise: the rows of a table whose labels are probably wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rdiv.cli.display import Summary, show, stages
+from rdiv.cli.options import DataDir, Jobs, JsonFile, Seed
+from rdiv.cli.output import STANDARD_OUTPUT, check_destination, deliver, write_bytes
+from rdiv.cli.reading import read_sample
+
+if TYPE_CHECKING:
+    from rdiv.noisy_labels import LabelNoise
+
+__all__ = ["CLASSIFIERS", "denoise_labels"]
+
+# Written out because importing the models would slow down --help.
+CLASSIFIERS = "logistic, boosting, mlp, alexnet, resnet18, senet, convnext, vit"
+
+SHOWN = 10
+"""Suspected rows that are printed; the JSON document and the page have all of them."""
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="The rows: csv, tsv, jsonl (each also .gz), parquet, feather, or an npz file of x and "
+        "y. It is never changed.",
+        show_default=False,
+    ),
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="COL",
+        help="The column of labels, text or whole numbers; an npz file of x and y has its own.",
+        show_default=False,
+    ),
+]
+Rate = Annotated[
+    str,
+    typer.Option(
+        "--noise-rate",
+        metavar="G",
+        help="Share of rows to suspect: a number, auto to estimate it, or paper for the rule of "
+        "the paper.",
+    ),
+]
+Classifier = Annotated[
+    str,
+    typer.Option("--model", metavar="NAME", help=f"What learns the labels: {CLASSIFIERS}."),
+]
+NoiseFolds = Annotated[
+    int,
+    typer.Option(
+        metavar="K",
+        min=2,
+        help="Judge every row by a model fitted to the other K - 1 folds.",
+    ),
+]
+Clean = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write the rows that are not suspected to FILE, in the format of its ending.",
+        show_default=False,
+    ),
+]
+Page = Annotated[
+    str | None,
+    typer.Option(
+        "--html", metavar="FILE", help="Write a report to FILE, as one page.", show_default=False
+    ),
+]
+
+
+def denoise_labels(
+    context: typer.Context,
+    data: Data,
+    target: Labels = None,
+    noise_rate: Rate = "auto",
+    model: Classifier = "boosting",
+    folds: NoiseFolds = 5,
+    out: Clean = None,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    data_dir: DataDir = None,
+    json: JsonFile = None,
+    html: Page = None,
+) -> None:
+    """Find the rows whose labels are probably wrong.
+
+    Every row is judged by a model that did not see it. Suspected rows are listed with the label
+    they came with, the one that is suggested, and their loss; DATA itself stays as it is.
+    """
+    _check_places(data, out, json, html)
+    from rdiv.noisy_labels import LabelNoiseDetector
+
+    detector = LabelNoiseDetector(model, _rate(noise_rate), folds, n_jobs=jobs)
+    with stages() as stage:
+        stage("reading")
+        sample = read_sample(data, data_dir)
+        _check_sample(sample, target, out)
+        stage("judging the labels")
+        found = detector.fit(sample, target=target, rng=seed)
+        stage("writing")
+        if out is not None:
+            from rdiv.cli.table_files import kept_rows
+
+            write_bytes(out, kept_rows(sample, ~found.suspected, out))
+        if html is not None:
+            typed = context.find_root().obj or []
+            write_bytes(html, _page(found, data, data_dir, typed).encode())
+    deliver(json, found.to_json(), lambda: show(_summary(found, data, out, html)))
+
+
+def _check_places(data: str, out: str | None, json: str | None, html: str | None) -> None:
+    from itertools import combinations
+    from os.path import realpath
+
+    given = {"--out": out, "--json": json, "--html": html}
+    places = {name: path for name, path in given.items() if path is not None}
+    for name, path in places.items():
+        check_destination(path, data)
+        if path == STANDARD_OUTPUT and name != "--json":
+            raise ValueError(f"{name} needs the name of a file, got '-'.")
+    for (one, path), (other, second) in combinations(places.items(), 2):
+        if path != STANDARD_OUTPUT and realpath(path) == realpath(second):
+            raise ValueError(f"{one} and {other} need two files, got {path!r} for both.")
+
+
+def _rate(text: str) -> Any:
+    if text in ("auto", "paper"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(
+            f"--noise-rate takes a share such as 0.1, auto or paper, got {text!r}."
+        ) from None
+
+
+def _check_sample(sample: Any, target: str | None, out: str | None) -> None:
+    if target is None and not isinstance(sample, tuple):
+        raise ValueError("--target must name the column of labels; add --target COL.")
+    if out is not None:
+        from rdiv.cli.table_files import check_ending
+
+        check_ending(out, sample)
+
+
+def _page(found: LabelNoise, data: str, data_dir: str | None, typed: Sequence[str]) -> str:
+    from shlex import join
+
+    from rdiv.report import InputFile, Provenance, versions
+    from rdiv.report.noise_view import noise_page
+    from rdiv.report.provenance import file_hash
+    from rdiv.samples.files import find_file
+
+    file = InputFile("data", data, *file_hash(find_file(data, data_dir=data_dir)))
+    return noise_page(found, Provenance(join(["rdiv", *typed]), versions(), (file,)))
+
+
+def _summary(found: LabelNoise, data: str, out: str | None, html: str | None) -> Summary:
+    lines = [*found.details(), *_listed(found), f"file: {data}"]
+    if out is not None:
+        lines.append(f"kept rows: {int((~found.suspected).sum())}, written to {out}")
+    if html is not None:
+        lines.append(f"page: {html}")
+    remarks = [
+        "A suspected label may be right: look at the rows before dropping or changing them. Rows "
+        "that are hard to predict look like rows with wrong labels. Rows are counted from 0."
+    ]
+    return Summary("rdiv denoise", f"{found.headline()}.", lines, remarks)
+
+
+def _listed(found: LabelNoise) -> list[str]:
+    """The most suspicious rows, one line each."""
+    columns = found.rows(SHOWN)
+    lines = [
+        f"row {row}: given {given}, suggested {suggested}, loss {loss:.3g}, wrong with "
+        f"probability {'over 0.99' if wrong > 0.99 else f'{wrong:.2f}'}"
+        for row, given, suggested, loss, wrong in zip(*columns.values(), strict=True)
+    ]
+    left = int(found.suspected.sum()) - len(lines)
+    more = [f"and {left} more: they are in the document of --json and the page of --html"]
+    return [*lines, *(more if left > 0 else [])]

@@ -1,0 +1,249 @@
+"""Finding wrong labels: one cross-fit, then arithmetic on its probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.losses import log_loss
+from rdiv.models import BY_NAME, CrossFit, as_model
+from rdiv.models.protocol import FittedModel, Model
+from rdiv.noisy_labels.corruption import check_rate
+from rdiv.noisy_labels.posterior import Posterior, fit_posterior
+from rdiv.noisy_labels.rates import NoiseRate, estimate_rate
+from rdiv.noisy_labels.result import LabelNoise
+from rdiv.noisy_labels.splitting import paper_share, part_gap, top_rows
+from rdiv.samples.labelled import LabelledRows, pool_labelled, with_labels
+from rdiv.samples.pool import Pool
+from rdiv.spelling import spelled
+from rdiv.threads import one_thread
+
+__all__ = ["LabelNoiseDetector", "class_probabilities", "detect"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelNoiseDetector:
+    """Find the rows whose labels are probably wrong.
+
+    Parameters
+    ----------
+    model : str, Model, torch module or scikit-learn classifier
+        What learns the labels; see `rdiv.models.as_model`. By default boosting.
+    noise_rate : float, "auto" or "paper"
+        Share of rows to suspect. ``"auto"`` estimates it, with an interval. ``"paper"`` is the
+        paper's rule: of the shares 0.1 to 0.7, the one whose discrepancy is nearest to their
+        mean; the paper finds such a share good for retraining, and about twice the share of
+        wrong labels.
+    folds : int or None
+        Every row is judged by a model fitted to the other folds. None judges all rows by one
+        model that saw them, as the paper does; the share must then be given or ``"paper"``.
+    ranking : {"posterior", "loss"}
+        Rank rows by the probability that their label is wrong, which knows which labels are
+        mistaken for which; or by the loss, which makes `suspected` the split of `split_by_loss`.
+        Without folds always by the loss.
+    n_jobs : int, optional
+        Folds fitted at a time; the result does not depend on it.
+
+    Notes
+    -----
+    `docs/noisy_labels.md` says how the probabilities and the rate are estimated, and
+    `docs/noisy_labels_study.md` how well, beside cleanlab.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rdiv.noisy_labels import flip_labels
+    >>> x, y = load_iris(return_X_y=True)
+    >>> wrong = flip_labels(y, "pair", 0.1, rng=0)
+    >>> noise = LabelNoiseDetector("logistic").fit(x, wrong, rng=0)
+    >>> print((wrong != y).sum(), noise.suspected.sum(), (noise.suspected & (wrong != y)).sum())
+    22 23 19
+    """
+
+    model: Any = "boosting"
+    noise_rate: float | Literal["auto", "paper"] = "auto"
+    folds: int | None = 5
+    ranking: Literal["posterior", "loss"] = "posterior"
+    n_jobs: int | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.noise_rate, str):
+            if self.noise_rate not in ("auto", "paper"):
+                raise ValueError(
+                    "noise_rate must be a share of at least 0 and below 1, 'auto' or 'paper', got "
+                    f"{self.noise_rate!r}."
+                )
+        else:
+            check_rate(self.noise_rate, "noise_rate")
+        if self.ranking not in ("posterior", "loss"):
+            raise ValueError(f"ranking must be 'posterior' or 'loss', got {self.ranking!r}.")
+        if self.folds is None and self.noise_rate == "auto":
+            raise ValueError(
+                "noise_rate='auto' needs folds, as a model that saw a label cannot tell whether it "
+                "is wrong; ask for folds or give the rate."
+            )
+
+    def fit(
+        self,
+        x: Any,
+        y: Any = None,
+        *,
+        target: str | None = None,
+        rng: int | np.random.Generator | None = None,
+    ) -> LabelNoise:
+        """Judge the labels of some rows.
+
+        Parameters
+        ----------
+        x : array, frame, tensor, torch dataset or pair ``(X, y)``
+            Rows; images keep their shape.
+        y : (n,) labels, optional
+            Numbers or text. Floats are labels only where all of them are whole numbers.
+        target : str, optional
+            Name of the column of a frame that holds the labels, instead of ``y``.
+        rng : int or Generator, optional
+            The same seed gives the same result, whatever the order of the rows.
+
+        Returns
+        -------
+        LabelNoise
+        """
+        rows = pool_labelled(x, y, target=target, rng=rng)
+        with one_thread():
+            model = self.settled(rows.pool)
+            return detect(rows, model, model.fit(rows.pool, rows.stream()), self)
+
+    def settled(self, pool: Pool) -> Model:
+        """The model that judges the rows of a pool, with its folds."""
+        model = as_model(self.model)
+        task = getattr(model, "task", None)
+        if task not in (None, "classification"):
+            raise ValueError(
+                f"labels need a model for classification, got {spelled(model, BY_NAME)}, which "
+                f"does {task}; choose boosting, logistic or a network."
+            )
+        if self.folds is None or getattr(model, "held_out", False):
+            return model
+        check_class_sizes(pool, self.folds)
+        return CrossFit(model, self.folds, self.n_jobs)
+
+
+def detect(
+    rows: LabelledRows, model: Model, fitted: FittedModel, settings: LabelNoiseDetector
+) -> LabelNoise:
+    """Judge the labels by a model that is fitted already."""
+    pool = rows.pool
+    assert pool.y is not None
+    assert pool.classes is not None
+    predicted = class_probabilities(fitted, pool)
+    losses = log_loss(pool.y, predicted)
+    honest = bool(getattr(model, "held_out", False))
+    posterior = fit_posterior(predicted, pool.y) if honest else None
+    estimate = None if posterior is None else estimate_rate(posterior)
+    rate = _rate(settings.noise_rate, losses, estimate)
+    by_loss = settings.ranking == "loss" or posterior is None
+    wrong = np.full(len(losses), np.nan) if posterior is None else posterior.wrong
+    suspicion = rows.as_given(losses if by_loss else _order(wrong, losses))
+    suspected = top_rows(suspicion, rate)  # ties go by the order of the rows that were given
+    guesses = rows.as_given(_guesses(predicted, posterior, pool.y))
+    return LabelNoise(
+        losses=rows.as_given(losses),
+        probabilities=rows.as_given(wrong),
+        ranks=_ranks(suspicion),
+        suspected=suspected,
+        given=rows.labels,
+        suggested=pool.classes[np.where(suspected, guesses[:, 1], guesses[:, 0])],
+        noise_rate=rate,
+        noise_interval=estimate,
+        discrepancy=part_gap(rows.as_given(losses), suspected),
+        classes=pool.classes,
+        transition=None if posterior is None else posterior.transition,
+        model=spelled(model, BY_NAME),
+        folds=getattr(model, "folds", None),
+        seed=rows.seed,
+        notes=_notes(settings, honest, by_loss),
+    )
+
+
+def class_probabilities(fitted: Any, pool: Pool) -> Floats:
+    """Class probabilities of every row, ``(n, K)``; of a model with losses alone from these."""
+    assert pool.classes is not None
+    inner = fitted.fits[0] if hasattr(fitted, "fits") else fitted
+    if hasattr(inner, "probabilities"):
+        predicted: Floats = fitted.probabilities(pool)
+        return predicted
+    if hasattr(fitted, "fits"):
+        parts = np.empty((len(pool), len(pool.classes)))
+        for k, fit in enumerate(fitted.fits):
+            chosen = np.flatnonzero(fitted.fold == k)
+            if len(chosen):
+                parts[chosen] = class_probabilities(fit, pool.take(chosen))
+        return parts
+    columns = [
+        fitted.losses(with_labels(pool, np.full(len(pool), code, dtype=np.intp)))
+        for code in range(len(pool.classes))
+    ]
+    odds: Floats = np.exp(-np.stack(columns, axis=1))
+    shares: Floats = odds / odds.sum(axis=1, keepdims=True)
+    return shares
+
+
+def check_class_sizes(pool: Pool, folds: int) -> None:
+    """Refuse a class that cannot be in every fold."""
+    assert pool.y is not None
+    assert pool.classes is not None
+    counts = np.bincount(pool.y, minlength=len(pool.classes))
+    if counts.min() < folds:
+        rarest = pool.classes[int(counts.argmin())]
+        few = int(counts.min())
+        raise ValueError(
+            f"every class needs at least as many rows as there are folds ({folds}), got {few} of "
+            f"class {rarest!s}; ask for fewer folds, or drop or merge the class."
+        )
+
+
+def _order(wrong: Floats, losses: Floats) -> Floats:
+    """Places by the probability of being wrong; where that rounds to the same, by the loss."""
+    places = np.empty(len(losses))
+    places[np.lexsort((losses, wrong))] = np.arange(len(losses))
+    return places
+
+
+def _rate(asked: float | str, losses: Floats, estimate: NoiseRate | None) -> float:
+    if asked == "paper":
+        return paper_share(losses)
+    if asked == "auto":
+        if estimate is None:
+            raise ValueError("noise_rate='auto' needs a model that did not see the rows; use folds")
+        return estimate.rate
+    return float(asked)
+
+
+def _guesses(
+    predicted: Floats, posterior: Posterior | None, given: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Codes of the likeliest class, and of the likeliest other than the given one, ``(n, 2)``."""
+    likely = (predicted if posterior is None else posterior.true_labels).copy()
+    first = likely.argmax(axis=1)
+    likely[np.arange(len(given)), given] = -1
+    return np.stack([first, likely.argmax(axis=1)], axis=1)
+
+
+def _ranks(suspicion: Floats) -> NDArray[np.intp]:
+    ranks = np.empty(len(suspicion), dtype=np.intp)
+    ranks[np.argsort(-suspicion, kind="stable")] = np.arange(1, len(suspicion) + 1)
+    return ranks
+
+
+def _notes(settings: LabelNoiseDetector, honest: bool, by_loss: bool) -> dict[str, Any]:
+    notes: dict[str, Any] = {"ranking": "loss" if by_loss else "posterior"}
+    if isinstance(settings.noise_rate, str):
+        notes["noise rate"] = settings.noise_rate
+    if not honest:
+        notes["folds"] = "in-sample losses, which are low for labels that the model memorised"
+    return notes

@@ -1,0 +1,154 @@
+"""What a search for wrong labels found: frozen, printable, and the same as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.noisy_labels.rates import NoiseRate
+from rdiv.results import SCHEMA, as_json, plain
+
+__all__ = ["LabelNoise"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelNoise:
+    """What a `LabelNoiseDetector` found, a row of the data a row, in the order of the data.
+
+    Parameters
+    ----------
+    losses : (n,) array
+        Log loss of the given label, by a model that did not see the row.
+    probabilities : (n,) array
+        Probability that the label is wrong; NaN where the ranking is by loss.
+    ranks : (n,) integers
+        1 for the most suspicious row, n for the least.
+    suspected : (n,) mask
+        The first ``noise_rate`` of the ranks.
+    given, suggested : (n,) labels
+        The label that came with the row, and the most probable true one; for suspected rows the
+        most probable one other than the given.
+    noise_rate : float
+        Share of rows suspected: the one asked for, or estimated.
+    noise_interval : NoiseRate, optional
+        Estimate of the share of wrong labels, with an interval.
+    discrepancy : float
+        Mean loss of the suspected rows minus that of the others: their R-divergence.
+    classes : (K,) labels
+    transition : (K, K) array, optional
+        Estimated probability of every given label (column) for every true one (row).
+    model : str
+    folds : int, optional
+        None for losses of a model that saw the rows.
+    seed : int
+    notes : mapping
+
+    Examples
+    --------
+    >>> from rdiv.noisy_labels import LabelNoiseDetector
+    >>> x = np.linspace(-1, 1, 100)[:, None]
+    >>> y = np.where(x[:, 0] > 0, "up", "down")
+    >>> y[[3, 90]] = ["up", "down"]
+    >>> noise = LabelNoiseDetector("logistic", noise_rate=0.02).fit(x, y, rng=0)
+    >>> print(noise)
+    2 of 100 labels are suspected to be wrong (2 % of the rows, as asked for)
+    wrong labels: about 2.08 %, interval 0 to 4.88 %
+    mean loss: 4.36 on the suspected rows, 0.181 on the others, a discrepancy of 4.18
+    model: logistic, 5 folds; seed 0
+    >>> print(noise.rows()["row"], noise.rows()["suggested"])
+    [3, 90] ['down', 'up']
+    """
+
+    losses: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    ranks: NDArray[np.intp]
+    suspected: NDArray[np.bool_]
+    given: NDArray[Any]
+    suggested: NDArray[Any]
+    noise_rate: float
+    noise_interval: NoiseRate | None
+    discrepancy: float
+    classes: NDArray[Any]
+    transition: NDArray[np.float64] | None
+    model: str
+    folds: int | None
+    seed: int
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline(), *self.details()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def headline(self) -> str:
+        """The finding in one sentence."""
+        count, n = int(self.suspected.sum()), len(self.losses)
+        how = {"auto": "estimated", "paper": "by the paper's rule"}.get(
+            str(self.notes.get("noise rate")), "as asked for"
+        )
+        return (
+            f"{count} of {n} labels are suspected to be wrong "
+            f"({100 * self.noise_rate:.3g} % of the rows, {how})"
+        )
+
+    def details(self) -> list[str]:
+        """The numbers behind it, one line each."""
+        lines = []
+        if self.noise_interval is not None:
+            low, high = 100 * self.noise_interval.low, 100 * self.noise_interval.high
+            rate = 100 * self.noise_interval.rate
+            lines.append(f"wrong labels: about {rate:.3g} %, interval {low:.3g} to {high:.3g} %")
+        if np.isfinite(self.discrepancy):
+            high_loss = self.losses[self.suspected].mean()
+            low_loss = self.losses[~self.suspected].mean()
+            lines.append(
+                f"mean loss: {high_loss:.3g} on the suspected rows, {low_loss:.3g} on the others, "
+                f"a discrepancy of {self.discrepancy:.3g}"
+            )
+        return [*lines, f"model: {self.model}; seed {self.seed}"]
+
+    def rows(self, most: int | None = None) -> dict[str, list[Any]]:
+        """The suspected rows, most suspicious first, as columns.
+
+        Parameters
+        ----------
+        most : int, optional
+            Rows to list at most.
+
+        Returns
+        -------
+        dict
+            Columns ``row`` (counted from 0), ``given``, ``suggested``, ``loss``, ``probability``.
+        """
+        rows = np.flatnonzero(self.suspected)
+        rows = rows[np.argsort(self.ranks[rows])][:most]
+        return {
+            "row": rows.tolist(),
+            "given": self.given[rows].tolist(),
+            "suggested": self.suggested[rows].tolist(),
+            "loss": self.losses[rows].tolist(),
+            "probability": self.probabilities[rows].tolist(),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain Python values, and the suspected rows once more as ``rows``."""
+        interval = None if self.noise_interval is None else self.noise_interval._asdict()
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        columns = self.rows()
+        records = [
+            dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)
+        ]
+        document = {**fields, "noise_interval": interval, "rows": records}
+        return {"schema": SCHEMA, **plain(document)}
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON text."""
+        return as_json(self.to_dict())

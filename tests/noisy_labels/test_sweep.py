@@ -1,0 +1,92 @@
+"""The sweep of the figures: rows are kept, and a sweep that was cut off goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from rdiv.models import Mlp, Training
+from rdiv.noisy_labels import noise_sweep
+from rdiv.noisy_labels import sweep as module
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(300, 2))
+DATA = (X[:200], np.digitize(X[:200, 0], [0])), (X[200:], np.digitize(X[200:, 0], [0]))
+NETWORK = Mlp(hidden=(8,), training=Training(epochs=4, learning_rate=0.01, batch_size=50))
+SETTINGS: dict[str, Any] = {
+    "model": NETWORK,
+    "shares": (0.2, 0.5),
+    "objectives": ("complementary", "weighted"),
+    "trials": 2,
+}
+
+
+def test_a_sweep_that_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = noise_sweep(*DATA, out=tmp_path, **SETTINGS)
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 2
+    lines = files[1].read_text().splitlines(keepends=True)
+    files[1].write_text("".join(lines[:2]) + lines[2][:30])  # killed while it wrote
+    made = []
+    real = module.retrain
+    monkeypatch.setattr(module, "retrain", lambda *args: made.append(args[4]) or real(*args))
+    again = noise_sweep(*DATA, out=tmp_path, **SETTINGS)
+    assert again.rows == whole.rows
+    assert made == [0.5, 0.5]
+    noise_sweep(*DATA, out=tmp_path, **SETTINGS)
+    assert made == [0.5, 0.5]
+
+
+def test_other_settings_do_not_share_rows(tmp_path: Path) -> None:
+    noise_sweep(*DATA, out=tmp_path, **SETTINGS)
+    noise_sweep(*DATA, out=tmp_path, **{**SETTINGS, "model": Mlp(hidden=(4,), epochs=1)})
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_precision_and_recall_meet_where_as_many_rows_are_noisy_as_are_wrong() -> None:
+    found = noise_sweep(*DATA, rate=0.25, **{**SETTINGS, "shares": (0.24, 0.48)})
+    for row in found.rows:
+        wrong = row["precision_noisy"] * row["share"] / row["recall_noisy"]
+        assert row["precision_clean"] * (1 - row["share"]) == pytest.approx(
+            row["recall_clean"] * (1 - wrong)
+        )
+    assert len({row["pretrained"] for row in found.rows if row["trial"] == 0}) == 1
+
+
+def test_means_count_what_diverged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def diverge(*_: Any) -> Any:
+        raise ValueError("training diverged: the loss became nan")
+
+    monkeypatch.setattr(module, "retrain", diverge)
+    found = noise_sweep(*DATA, **{**SETTINGS, "objectives": ("difference",)})
+    cell = found.means()[0]
+    assert (cell["retrained"], cell["gain"], cell["diverged"], cell["trials"]) == (None, None, 2, 2)
+    assert cell["discrepancy"] > 0
+
+
+def test_other_errors_are_not_taken_for_divergence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Any:
+        raise ValueError("something else")
+
+    monkeypatch.setattr(module, "retrain", fail)
+    with pytest.raises(ValueError, match="something else"):
+        noise_sweep(*DATA, **SETTINGS)
+
+
+def test_retraining_helps_where_the_objective_is_bounded() -> None:
+    settings = {**SETTINGS, "shares": (0.3,), "objectives": ("complementary",), "trials": 3}
+    settings["model"] = Mlp(hidden=(64, 64), training=Training(epochs=60, learning_rate=0.01))
+    found = noise_sweep(*DATA, rate=0.3, **settings)
+    assert np.mean([row["retrained"] - row["pretrained"] for row in found.rows]) > 0
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(ValueError, match="unknown objective 'harsh'"):
+        noise_sweep(*DATA, objectives=["harsh"])
+    with pytest.raises(ValueError, match="rate must be a share"):
+        noise_sweep(*DATA, rate=1.5)

@@ -1,0 +1,71 @@
+"""The figures on noisy labels: lines to a page and a picture, and a run that goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rdiv.reproduction.protocol")
+pytest.importorskip("torch")
+
+from rdiv.reproduction import BY_NAME, reproduce
+from rdiv.reproduction.files import read_csv
+from rdiv.reproduction.noise_table import NoiseTable, _crossings
+
+
+def made_up(gains: tuple[float, ...] = (0.02, 0.05, -0.01)) -> list[dict[str, object]]:
+    """Lines of three shares, in which every part catches what it can."""
+    lines = []
+    for share, gain in zip((0.2, 0.4, 0.6), gains, strict=True):
+        caught = min(share, 0.2) * 0.9
+        numbers = {
+            "pretrained": 0.4, "retrained": 0.4 + gain, "gain": gain,
+            "precision_clean": (0.8 - share + caught) / (1 - share),
+            "recall_clean": (0.8 - share + caught) / 0.8,
+            "precision_noisy": caught / share, "recall_noisy": caught / 0.2,
+            "discrepancy": 3 - 2 * share,
+        }  # fmt: skip
+        line = {"table": "noisy-pair", "scale": "smoke", "seed": 0, "method": "weighted"}
+        line |= {"share": share, "trials": 3, "diverged": 0, **numbers}  # type: ignore[dict-item]
+        lines.append(line | {f"{name}_se": 0.001 for name in numbers})
+    return lines
+
+
+def test_the_page_says_what_of_the_paper_shows() -> None:
+    page = NoiseTable("pair").markdown(made_up())
+    assert "better than pretraining for 0.2, 0.4; best at gamma = 0.4 (gain +0.050" in page
+    assert "It does: 2.60, 2.20, 1.80" in page
+    assert "precision of noisy and recall of noisy near 0.20" in page
+    assert "That is at gamma = 0.4 here (mean 2.20)" in page
+    worse = NoiseTable("pair").markdown(made_up((-0.02, -0.05, -0.01)))
+    assert "better than pretraining for no gamma; best at gamma = 0.6" in worse
+
+
+def test_a_training_that_diverged_is_said_so() -> None:
+    lines = made_up()
+    for line in lines:
+        line |= dict.fromkeys(("retrained", "retrained_se", "gain", "gain_se"))
+        line["diverged"] = 3
+    page = NoiseTable("pair").markdown(lines)
+    assert "| 0.2 | diverged |" in page
+    assert "`weighted`: training diverged everywhere" in page
+    assert "Accuracy" in NoiseTable("pair").figure(lines)
+
+
+def test_crossings_lie_between_the_points() -> None:
+    lines = [{"share": 0.1, "a": 1.0, "b": 0.0}, {"share": 0.3, "a": 0.0, "b": 1.0}]
+    assert _crossings(lines, "a", "b") == pytest.approx([0.2])
+    assert _crossings(lines[:1], "a", "b") == []
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["noisy-symmetric", "noisy-pair"])
+def test_a_small_run_is_written_and_continued(name: str, data_dir: Path, tmp_path: Path) -> None:
+    found = reproduce(name, scale="smoke", out=tmp_path, data_dir=data_dir)
+    assert read_csv(tmp_path / f"{name}.csv") == found.lines
+    assert len(found.lines) == 6
+    again = reproduce(name, scale="smoke", out=tmp_path, data_dir=data_dir)
+    assert again.lines == found.lines
+    assert "<svg" in (tmp_path / f"{name}.svg").read_text()
+    assert BY_NAME[name].plan("paper").hours > 24
