@@ -237,6 +237,8 @@ def main() -> None:
             continue
         slow = "boosting" in cell.name and args.boosting_trials
         trials = args.boosting_trials if slow else args.trials
+        if cell.estimand == "population":
+            trials *= 5  # one fit a pair: cheap
         run = partial(coverage, cell, trials=trials, jobs=args.jobs)
         normal, boot = remembered(args.rows, cell.name, trials, run)
         rows, error = " + ".join(map(str, cell.sizes)), np.sqrt(0.0475 / trials)

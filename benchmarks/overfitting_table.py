@@ -64,8 +64,8 @@ READING = """\
   below the first table says what came out here.
 - How long one trains decides which gap is larger. 2000 updates for every network were settled after
   looking at the first two draws, which are in the table: with 300 updates the gaps of `r-div` there
-  were 19.0 and 11.4, those of `h-div` 4.6 and 17.5. And 20 updates of ascent were chosen because 100
-  went to 1.5e7 nats.\
+  were 19.0 and 11.4, those of `h-div` 4.6 and 17.5. And 20 updates of ascent were chosen because
+  100 went to 1.5e7 nats.\
 """
 
 
