@@ -121,6 +121,9 @@ class TestTheResult:
                 "n_resamples",
                 "rng",
                 "n_jobs",
+                "equivalence_margin",
+                "not_worse_than",
+                "drivers",
             ]
         )
 

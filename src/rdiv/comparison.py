@@ -40,11 +40,11 @@ def compare(
     strata: Design = None,
     alpha: float = 0.05,
     n_resamples: int = 999,
+    rng: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
     equivalence_margin: float | None = None,
     not_worse_than: float | None = None,
     drivers: bool = True,
-    rng: int | np.random.Generator | None = None,
-    n_jobs: int | None = None,
 ) -> Comparison:
     """Compare two datasets for your model: does it do as well, and would it be the same model.
 
