@@ -59,7 +59,7 @@ def levels(book: Book) -> str:
     """How often all tests together rejected under the null at 0.05."""
     lines = [x for name in book.lines for x in book.lines[name] if x.get("alpha") == 0.05]
     if not lines:
-        return "Nothing was measured yet."
+        return "No power of a test was measured yet."
     trials = sum(x["null_trials"] for x in lines)
     rejected = sum(x["null_rejections"] for x in lines)
     tails = [binom.sf(x["null_rejections"] - 1, x["null_trials"], 0.05) for x in lines]

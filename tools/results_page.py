@@ -70,6 +70,7 @@ def take(folder: Path) -> None:
     """Copy the numbers of finished laptop runs."""
     for path in sorted(folder.glob("*/*.csv")):
         if path.stem in BY_NAME and read_csv(path)[0]["scale"] == "laptop":
+            FOLDER.mkdir(exist_ok=True)
             copyfile(path, FOLDER / path.name)
 
 
@@ -106,9 +107,9 @@ def problems(name: str, line: dict[str, object]) -> Iterator[str]:
 def page(book: Book) -> Iterator[str]:
     """Lines of markdown: what stands, the levels, then table by table."""
     yield INTRO
-    if book.lines:
-        yield from ("", "| The paper says | Here | So it | Why |", "|---|---|---|---|")
-    yield from (f"| {c.says} | {c.found} | **{c.verdict}** | {c.why} |" for c in claims(book))
+    found = [f"| {c.says} | {c.found} | **{c.verdict}** | {c.why} |" for c in claims(book)]
+    if found:
+        yield from ("", "| The paper says | Here | So it | Why |", "|---|---|---|---|", *found)
     yield from ("", levels(book))
     missing = [f"`{name}`" for name in BY_NAME if name not in book.lines]
     if missing:
