@@ -227,7 +227,7 @@ def main() -> None:
         "Share of pairs of samples whose 95 % interval covers its target; sizes are reference +",
         f"current rows. Boosting has {TREES} trees. In the last two lines intervals are expected",
         "to fail: heavy tails (Student's t, 2.5 degrees of freedom) and in-sample losses of a",
-        "model that memorises.",
+        f"model that memorises. Seed {SEED}, {RESAMPLES} bootstrap draws.",
         "",
         "| model and shift | rows | pairs | normal | bootstrap | standard error at 0.95 |",
         "|---|---|---|---|---|---|",

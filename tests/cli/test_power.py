@@ -131,11 +131,11 @@ def test_progress_with_the_time_left_on_a_terminal_only(monkeypatch: pytest.Monk
         def isatty(self) -> bool:
             return True
 
-    with power._progress() as silent:
+    with power.trial_progress() as silent:
         assert silent is None
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
-    with power._progress() as progress:
+    with power.trial_progress() as progress:
         assert progress is not None
         for done in range(5):
             progress(3 + done, 7)

@@ -38,7 +38,7 @@ from rdiv.progress import hearing
 if TYPE_CHECKING:
     from rdiv.studies import PowerStudy
 
-__all__ = ["run_power_study"]
+__all__ = ["keeping_rows", "run_power_study", "trial_progress"]
 
 
 def run_power_study(
@@ -93,7 +93,7 @@ def run_power_study(
             seed=seed,
             share_fits=share_fits,
         )
-        with _kept(out), _progress() as progress:
+        with keeping_rows(out), trial_progress() as progress:
             found = run_study(
                 study, n_jobs=jobs, out=out, scheduler=scheduler, extend=extend, progress=progress
             )
@@ -141,7 +141,7 @@ def _say(sentence: str) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
+def trial_progress() -> Iterator[Callable[[int, int], None] | None]:
     """A bar with the time left, on the error stream of a terminal only."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
@@ -158,7 +158,7 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
 
 
 @contextmanager
-def _kept(out: str | None) -> Iterator[None]:
+def keeping_rows(out: str | None) -> Iterator[None]:
     """Say what becomes of the rows when the study does not get to its end."""
     try:
         yield

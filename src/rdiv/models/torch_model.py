@@ -179,8 +179,9 @@ class FittedTorchModel:
         """Predicted probability of every class, ``(n, n_classes)``."""
         if self.objective.task != "classification":
             raise ValueError(f"a network for {self.objective.task} has no classes to predict.")
-        outputs = evaluate(self.module, self.rows(pool)[0], self.recipe.training.device)
-        return class_probabilities(outputs, self.objective.n_outputs)
+        device, blocks = self.recipe.training.device, pool.blocks()
+        outputs = [evaluate(self.module, self.rows(block)[0], device) for block in blocks]
+        return class_probabilities(np.concatenate(outputs), self.objective.n_outputs)
 
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
         """Derivatives of every row's loss in the last layer, ``(n, m)``, at most 4096 of them.

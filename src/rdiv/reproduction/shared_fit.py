@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,12 +12,13 @@ from rdiv.models import BY_NAME
 from rdiv.models.protocol import FittedModel, Model
 from rdiv.samples.pool import Pool
 from rdiv.spelling import spelled
+from rdiv.studies.shared_fits import State, advance, stream_state
 
 __all__ = ["SharedFit"]
 
 REMEMBERED = 2  # the pool of the trial that runs, and one more
 
-_fits: OrderedDict[str, tuple[FittedModel, Any, int]] = OrderedDict()
+_fits: OrderedDict[str, tuple[FittedModel, State]] = OrderedDict()
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,13 @@ class SharedFit:
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedModel:
         """Fit, or find the same fit."""
-        seeds: Any = rng.bit_generator.seed_seq
-        before = seeds.n_children_spawned
-        name = f"{self.model!r} {rng.bit_generator.state} {before} {_digest(pool)}"
+        name = f"{self.model!r} {stream_state(rng)} {_digest(pool)}"
         if name in _fits:
-            fitted, state, spawned = _fits[name]
-            rng.bit_generator.state = state
-            rng.spawn(spawned)
+            fitted, after = _fits[name]
+            advance(rng, after)
             return fitted
         fitted = self.model.fit(pool, rng)
-        _fits[name] = fitted, rng.bit_generator.state, seeds.n_children_spawned - before
+        _fits[name] = fitted, stream_state(rng)
         while len(_fits) > REMEMBERED:
             _fits.popitem(last=False)
         return fitted

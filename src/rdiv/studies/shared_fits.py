@@ -10,7 +10,7 @@ import numpy as np
 from rdiv.models.protocol import FittedModel, Model
 from rdiv.samples.pool import Pool
 
-__all__ = ["SharedFits"]
+__all__ = ["SharedFits", "advance", "stream_state"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +44,13 @@ class SharedFits:
 
     def fit(self, model: Model, rng: np.random.Generator) -> FittedModel:
         """What the model gives on the pool with this stream."""
-        before = _state(rng)
+        before = stream_state(rng)
         for fit in self.known:
             if fit.before == before and (fit.model is model or fit.model == model):
-                _advance(rng, fit.after)
+                advance(rng, fit.after)
                 return fit.fitted
         fitted = model.fit(self.pool, rng)
-        self.known.append(_Fit(model, before, _state(rng), fitted))
+        self.known.append(_Fit(model, before, stream_state(rng), fitted))
         return fitted
 
 
@@ -80,12 +80,13 @@ class _Shared:
         return self.model.fit(pool, rng)
 
 
-def _state(rng: np.random.Generator) -> State:
+def stream_state(rng: np.random.Generator) -> State:
+    """All that decides what a stream, and the streams spawned from it, give next."""
     sequence: Any = rng.bit_generator.seed_seq
     return rng.bit_generator.state, sequence.n_children_spawned
 
 
-def _advance(rng: np.random.Generator, after: State) -> None:
+def advance(rng: np.random.Generator, after: State) -> None:
     """Bring a stream to where a fit that starts at its place would leave it."""
     rng.bit_generator.state, spawned = after
-    rng.spawn(spawned - _state(rng)[1])
+    rng.spawn(spawned - stream_state(rng)[1])
