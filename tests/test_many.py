@@ -13,6 +13,7 @@ from tests.cli.conftest import table
 import rdiv
 from rdiv.many import FEWEST_ROWS, relabellings_for
 from rdiv.multiplicity import benjamini_hochberg, holm
+from rdiv.progress import hearing
 
 FAST = {"model": "ridge", "drivers": False, "n_resamples": 199, "rng": 0}
 
@@ -181,3 +182,11 @@ def test_any_false_alarm_among_levels_is_rare() -> None:
         found = rdiv.compare_many((x[:40], y[:40]), days, alpha=0.1, rng=trial, **settings)
         alarms += found.shifted
     assert alarms <= binom.ppf(0.999, trials, 0.1)
+
+
+def test_every_level_is_counted_as_it_starts() -> None:
+    said: list[str] = []
+    days = {"mon": regression(40, 1), "tue": regression(40, 2)}
+    with hearing(said.append):
+        rdiv.compare_many(regression(40, 0), days, **FAST)
+    assert any(text.startswith("level 1 of 2") for text in said)

@@ -82,8 +82,8 @@ def compare(
             kind=choice.kind,
         )  # fmt: skip
         model = choice.build(pooled.pool).model
+        inputs = _inputs(pooled, settings)  # first: its distances are gone when gradients come
         results, prepared = examine_model(model, pooled, notes=choice.notes, **settings)
-        inputs = _inputs(pooled, settings)
         honest = bool(getattr(model, "held_out", False))
         found = _judge(results, prepared["r-div"], pooled, inputs, honest)
         if equivalence_margin is not None or not_worse_than is not None:

@@ -13,6 +13,7 @@ from rdiv.comparison_result import Comparison, Verdict
 from rdiv.discrepancies.choosing import DEFAULT_FOLDS
 from rdiv.many_result import Comparisons, Level
 from rdiv.multiplicity import CORRECTIONS, Correction
+from rdiv.progress import counting
 from rdiv.samples.designs import FEWEST_UNITS
 from rdiv.samples.frames import as_frame, is_frame, python_values
 from rdiv.samples.pooling import resolve_seed
@@ -95,7 +96,11 @@ def compare_many(
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
         "n_jobs": n_jobs,
     }  # fmt: skip
-    found = {name: _compare(name, reference, samples[name], settings) for name in tested}
+    found = {}
+    with counting("level", len(tested)) as at:
+        for place, name in enumerate(tested, 1):
+            at(place)
+            found[name] = _compare(name, reference, samples[name], settings)
     adjusted = _together([found[name] for name in tested], adjust, alpha, correction)
     judged = dict(zip(tested, adjusted, strict=True))
     levels = [

@@ -182,6 +182,7 @@ def examine_model(
     if has_gradients(fitted):
         tests.append(Score(model))
     prepared = {texts(test)[0]: test.from_fit(fitted, pool) for test in tests}
+    del fitted  # numbers per row are all that is needed from here on
     together = combined(prepared)
     run = _Run(pooled, pool, pooled.is_p, alpha, n_resamples, {"task": pool.task, **(notes or {})})
     null = run.permuted(together, n_jobs)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from rdiv.discrepancies.combining import min_p
 from rdiv.discrepancies.protocol import Masks, Prepared
-from rdiv.discrepancies.statistics import mean_gaps, standardized
+from rdiv.discrepancies.standard_columns import Columns, standardized, tiles
+from rdiv.discrepancies.statistics import mean_gaps
 from rdiv.models.estimators import as_model
 from rdiv.models.protocol import FittedModel, Model
 from rdiv.samples.pool import Pool
@@ -112,7 +113,7 @@ def has_gradients(fitted: Any) -> bool:
     return callable(getattr(fitted, "gradients", None))
 
 
-def ridge_squares(scaled: Floats, ridge: float) -> Callable[[Floats], Floats]:
+def ridge_squares(scaled: Columns, ridge: float) -> Callable[[Floats], Floats]:
     """Function from gaps ``(b, m)`` to ``t' (R + ridge I)^-1 t``, R the correlation of columns.
 
     With more columns than rows the inverse is taken in its dual form, of the size of the rows.
@@ -132,11 +133,13 @@ def ridge_squares(scaled: Floats, ridge: float) -> Callable[[Floats], Floats]:
 
     n, m = scaled.shape
     if m <= n:
-        factor = cholesky(scaled.T @ scaled / n + ridge * np.eye(m), lower=True)
+        gram = np.sum([tile.T @ tile for tile in tiles(scaled)], axis=0)
+        factor = cholesky(gram / n + ridge * np.eye(m), lower=True)
         whitener = solve_triangular(factor, np.eye(m), lower=True)
         return lambda gaps: _row_squares(gaps @ whitener.T)
-    factor = cholesky(scaled @ scaled.T + n * ridge * np.eye(n), lower=True)
-    projector = solve_triangular(factor, scaled, lower=True)
+    rows = np.asarray(scaled)
+    factor = cholesky(rows @ rows.T + n * ridge * np.eye(n), lower=True)
+    projector = solve_triangular(factor, rows, lower=True)
     return lambda gaps: (_row_squares(gaps) - _row_squares(gaps @ projector.T)) / ridge
 
 
@@ -158,7 +161,7 @@ def _gradients(fitted: Any, pool: Pool) -> Floats:
             f"the model must give one row of gradients per row, got shape {gradients.shape} for "
             f"{len(pool)} rows."
         )
-    if not np.isfinite(gradients).all():
+    if not all(np.isfinite(tile).all() for tile in tiles(gradients)):
         raise ValueError(
             f"the model must give finite gradients, got {int((~np.isfinite(gradients)).sum())} NaN "
             "or infinite; check the inputs or use a model with more regularisation."

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from rdiv.discrepancies.masked_sums import mask_counts, masked_moments, masked_sums
 from rdiv.discrepancies.protocol import Masks, Prepared
+from rdiv.discrepancies.standard_columns import Columns, squared, standardized, tiles
 from rdiv.samples.pool import Pool
 
-__all__ = ["check_losses", "gaps_and_errors", "mean_gap", "mean_gaps", "standardized"]
+__all__ = ["check_losses", "gaps_and_errors", "mean_gap", "mean_gaps"]
 
 _ROUNDING = 1e-12  # gaps below this many pooled standard deviations are rounding, hence ties at 0
 
@@ -31,6 +32,7 @@ def mean_gap(
     studentize: bool = True,
     groups: NDArray[np.intp] | None = None,
     strata: NDArray[np.intp] | None = None,
+    compiled: bool = True,
 ) -> Prepared:
     """The absolute gap between the mean losses of p and q, for any split.
 
@@ -40,6 +42,8 @@ def mean_gap(
     studentize : bool
         Rank the gap over its standard error, recomputed for every split.
     groups, strata : (n,) integer codes, optional
+    compiled : bool
+        Let numba sum many losses, where it is installed.
 
     Examples
     --------
@@ -47,8 +51,8 @@ def mean_gap(
     >>> print(prepared.statistic(np.array([[True, True, False, False]])))
     [6.]
     """
-    gaps = mean_gaps(losses[:, None], studentize=studentize, groups=groups, strata=strata)
-    measure = gaps_and_errors(losses[:, None], groups, strata)
+    measure = gaps_and_errors(losses[:, None], groups, strata, compiled=compiled)
+    gaps = _ratios(measure) if studentize else lambda masks: measure(masks)[0]
 
     def risks(is_p: NDArray[np.bool_]) -> tuple[float, float]:
         # Sums rounded once, in any order: identical samples have a gap of exactly 0.
@@ -70,7 +74,7 @@ def mean_gap(
 
 
 def mean_gaps(
-    numbers: NDArray[np.float64],
+    numbers: Columns,
     *,
     studentize: bool,
     groups: NDArray[np.intp] | None = None,
@@ -109,8 +113,11 @@ def mean_gaps(
     [[-1.789]]
     """
     measure = gaps_and_errors(numbers, groups, strata, errors=studentize, scale=scale)
-    if not studentize:
-        return lambda masks: measure(masks)[0]
+    return _ratios(measure) if studentize else lambda masks: measure(masks)[0]
+
+
+def _ratios(measure: Gaps) -> Callable[[Masks], NDArray[np.float64]]:
+    """Gaps over their standard errors: 0 / 0 is 0, a gap over 0 infinite."""
 
     def ratios(masks: Masks) -> NDArray[np.float64]:
         gaps, errors = measure(masks)
@@ -141,11 +148,12 @@ def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
 
 
 def gaps_and_errors(
-    numbers: NDArray[np.float64],
+    numbers: Columns,
     groups: NDArray[np.intp] | None = None,
     strata: NDArray[np.intp] | None = None,
     errors: bool = True,
     scale: NDArray[np.float64] | None = None,
+    compiled: bool = True,
 ) -> Gaps:
     """Function from masks to gaps and their standard errors, each ``(b, m)``, in original units.
 
@@ -156,9 +164,9 @@ def gaps_and_errors(
     >>> print(gaps[0], errors[0].round(3))
     [-4.] [2.236]
     """
-    scaled, unit = standardized(numbers) if scale is None else (numbers, scale)
+    scaled, unit = standardized(np.asarray(numbers)) if scale is None else (numbers, scale)
     if groups is None and strata is None:
-        measure = _by_rows(scaled, errors)
+        measure = _by_rows(scaled, errors, compiled)
     else:
         measure = _by_units(scaled, groups, strata)
 
@@ -170,39 +178,19 @@ def gaps_and_errors(
     return gaps
 
 
-def standardized(
-    numbers: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Columns centred and scaled by the pool without overflow; the scale of constant ones is 0.
-
-    Examples
-    --------
-    >>> print(*standardized(np.array([[1.0, 7.0], [3.0, 7.0]])))
-    [[-1.  0.]
-     [ 1.  0.]] [1. 0.]
-    """
-    largest = np.maximum(numbers.max(axis=0), -numbers.min(axis=0))
-    largest[largest == 0] = 1.0
-    scaled = numbers / largest  # the only copy: there may be millions of rows
-    scaled -= scaled.mean(axis=0)
-    spread = np.sqrt(np.einsum("ij,ij->j", scaled, scaled) / len(scaled))
-    flat = spread <= 1e-14
-    scaled[:, flat] = 0.0
-    scaled /= np.where(flat, 1.0, spread)
-    return scaled, np.where(flat, 0.0, largest * spread)
-
-
-def _by_rows(numbers: NDArray[np.float64], errors: bool) -> Gaps:
+def _by_rows(columns: Columns, errors: bool, compiled: bool) -> Gaps:
     """The plain case: rows are the units, one stratum."""
-    n, m = numbers.shape
+    n, m = columns.shape
     if m > 1:
-        return _by_rows_of_many(numbers, errors)
-    columns = np.concatenate([numbers, numbers**2], axis=1) if errors else numbers
-    totals = np.ascontiguousarray(columns.T).sum(axis=1)  # pairwise: fewer digits are lost
-    single = np.ascontiguousarray(numbers[:, 0])
+        return _by_rows_of_many(columns, errors)
+    numbers = np.ascontiguousarray(np.asarray(columns)[:, 0])
+    totals = np.array([numbers.sum(), (numbers**2).sum()])  # pairwise: fewer digits are lost
 
     def measure(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        sums = masked_moments(masks, single, columns) if errors else masked_sums(masks, columns)
+        if errors:
+            sums = masked_moments(masks, numbers, compiled)
+        else:
+            sums = masked_sums(masks, numbers[:, None])
         n_p = mask_counts(masks)[:, None].astype(np.float64)
         mean_p, mean_q = sums[:, :m] / n_p, (totals[:m] - sums[:, :m]) / (n - n_p)
         if not errors:
@@ -214,19 +202,19 @@ def _by_rows(numbers: NDArray[np.float64], errors: bool) -> Gaps:
     return measure
 
 
-def _by_rows_of_many(numbers: NDArray[np.float64], errors: bool) -> Gaps:
+def _by_rows_of_many(numbers: Columns, errors: bool) -> Gaps:
     """The plain case for many columns: sums of squares are taken only where they are needed.
 
     With as many rows in p as in q the two sums of squares enter the variance of the gap with one
     weight, and their total is that of the pool.
     """
     n, _ = numbers.shape
-    totals = _column_sums(numbers)
-    all_squares = np.einsum("ij,ij->j", numbers, numbers)
+    totals = np.sum([_column_sums(tile) for tile in tiles(numbers)], axis=0)
+    all_squares = np.sum([np.einsum("ij,ij->j", tile, tile) for tile in tiles(numbers)], axis=0)
 
     @lru_cache(maxsize=1)
-    def squares() -> NDArray[np.float64]:
-        return numbers**2
+    def squares() -> Columns:
+        return squared(numbers)
 
     def measure(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         n_p = mask_counts(masks)[:, None].astype(np.float64)
@@ -264,28 +252,29 @@ def _variance_of_mean(
 
 
 def _by_units(
-    numbers: NDArray[np.float64],
+    columns: Columns,
     groups: NDArray[np.intp] | None,
     strata: NDArray[np.intp] | None,
 ) -> Gaps:
     """Groups of rows and strata: sums over units, side by side and stratum by stratum."""
+    numbers = np.asarray(columns)
     n, m = numbers.shape
     codes = np.arange(n) if groups is None else groups
     first, codes = np.unique(codes, return_index=True, return_inverse=True)[1:]
     sums = np.stack([np.bincount(codes, numbers[:, j]) for j in range(m)], axis=1)  # (units, m)
     sizes = np.bincount(codes).astype(np.float64)[:, None]
-    columns = np.concatenate(
+    moments = np.concatenate(
         [np.ones_like(sizes), sizes, sizes**2, sums, sums * sizes, sums**2], axis=1
     )
     stratum = np.zeros(len(first), np.intp) if strata is None else strata[first]
     order = np.argsort(stratum, kind="stable")
     starts = np.flatnonzero(np.diff(stratum[order], prepend=-1))
-    columns = columns[order]
-    totals = np.add.reduceat(columns, starts, axis=0)  # (strata, 3 + 3 m)
+    moments = moments[order]
+    totals = np.add.reduceat(moments, starts, axis=0)  # (strata, 3 + 3 m)
 
     def measure(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         chosen = masks[:, first[order]]
-        side_p = np.stack([_stratum_sums(mask, columns, starts) for mask in chosen])
+        side_p = np.stack([_stratum_sums(mask, moments, starts) for mask in chosen])
         sides = [_side(side, m) for side in (side_p, totals - side_p)]
         return _pooled_over_strata(*sides)
 

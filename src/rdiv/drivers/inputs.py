@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.samples.frames import as_frame, python_values
+from rdiv.samples.frames import python_values
 from rdiv.samples.pool import Pool
 from rdiv.samples.preparation import MOST_LEVELS, RARE_SHARE, column_floats, column_kind
 
@@ -73,7 +73,7 @@ def input_columns(pool: Pool) -> list[InputColumn]:
         matrix = pool.matrix()
         names = pool.owners()
         return [_binned_numbers(name, matrix[:, j]) for j, name in enumerate(names)]
-    table = as_frame(pool.x)
+    table = pool.columnwise()
     return [_of_series(table.get_column(name), name) for name in table.columns]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.drivers.findings import RowDriver
-from rdiv.samples.frames import as_frame, gather, python_values
+from rdiv.samples.frames import python_values
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import Pooled
 
@@ -105,7 +105,7 @@ def _target(pool: Pool, row: int) -> Any:
 def _cells(pool: Pool, rows: NDArray[np.intp]) -> list[dict[str, Any]]:
     """The first columns of some rows as plain values; none for images."""
     if pool.table is not None:
-        part = as_frame(gather(pool.x, rows))
+        part = pool.columnwise()[rows]
         names = part.columns[:MOST_CELLS]
         columns = [python_values(part.get_column(name)) for name in names]
     elif pool.x.ndim == 2:

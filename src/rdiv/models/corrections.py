@@ -8,10 +8,12 @@ another on q. For a linear model that is the gradient in its own parameters.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.models.scaling import fit_scaling
+from rdiv.models.scaling import fit_scaling_in_blocks
 from rdiv.samples.pool import Pool
 
 __all__ = ["class_residuals", "linear_correction"]
@@ -36,18 +38,36 @@ def linear_correction(residuals: Floats, pool: Pool) -> Floats:
     [[ 2. -2.]
      [ 5.  5.]]
     """
-    x = pool.matrix()
-    known = np.isfinite(x)
-    if not known.all():
-        counts = np.maximum(known.sum(axis=0), 1)
-        x = np.where(known, x, (np.where(known, x, 0.0) / counts).sum(axis=0))
-    inputs = np.ones((len(x), 1 + x.shape[1]))
-    inputs[:, 1:] = fit_scaling(x).apply(x)
-    if residuals.shape[1] == 1:
-        inputs *= residuals  # in place: there may be millions of rows
-        return inputs
-    gradients: Floats = (residuals[:, :, None] * inputs[:, None, :]).reshape(len(x), -1)
-    return gradients
+    fill = _means_of_known(pool)
+
+    def blocks() -> Iterator[Floats]:
+        for block in pool.blocks():
+            x = block.matrix()
+            yield x if fill is None else np.where(np.isfinite(x), x, fill)
+
+    scaling = fit_scaling_in_blocks(blocks)
+    n, r = residuals.shape
+    gradients = np.ones((n, r, 1 + len(scaling.scale)))
+    start = 0
+    for x in blocks():  # there may be millions of rows: they are written where they stay
+        gradients[start : start + len(x), :, 1:] = scaling.apply(x)[:, None]
+        start += len(x)
+    gradients *= residuals[:, :, None]
+    return gradients.reshape(n, -1)
+
+
+def _means_of_known(pool: Pool) -> Floats | None:
+    """Mean of the finite numbers of each column; None when all are finite."""
+    finite = [np.isfinite(block.matrix()) for block in pool.blocks()]
+    if all(known.all() for known in finite):
+        return None
+    counts = np.maximum(np.sum([known.sum(axis=0) for known in finite], axis=0), 1)
+    parts = [
+        (np.where(known, block.matrix(), 0.0) / counts).sum(axis=0)
+        for known, block in zip(finite, pool.blocks(), strict=True)
+    ]
+    means: Floats = np.sum(parts, axis=0)
+    return means
 
 
 def class_residuals(probabilities: Floats, y: NDArray[np.intp]) -> Floats:

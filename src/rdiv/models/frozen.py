@@ -140,7 +140,7 @@ class _FrozenEstimator:
 class _FrozenPredictor(_FrozenEstimator):
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         codes = _codes(self.estimator.classes_, pool)
-        return aligned(self.estimator.predict_proba(pool.x), codes, pool)
+        return aligned(self.estimator.predict_proba(pool.given()), codes, pool)
 
     def residuals(self, pool: Pool) -> NDArray[np.float64]:
         classify = self.kind == "classifier"

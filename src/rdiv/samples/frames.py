@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -259,9 +259,9 @@ def refuse_infinite(frame: Any) -> None:
         )
 
 
-def frame_words(frame: Any) -> list[NDArray[np.uint64]]:
-    """Words of every column, in order of the columns' names, for `row_keys`."""
-    return [series_words(frame[name]) for name in sorted(frame.columns)]
+def frame_words(frame: Any) -> Iterator[NDArray[np.uint64]]:
+    """Words of one column after the other, in order of their names, for `row_keys`."""
+    return (series_words(frame[name]) for name in sorted(frame.columns))
 
 
 def series_words(column: Any) -> NDArray[np.uint64]:

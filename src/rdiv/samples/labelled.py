@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.samples.frames import frame_words, gather, refuse_infinite
+from rdiv.samples.frame_rows import FrameRows
+from rdiv.samples.frames import frame_words, refuse_infinite
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import resolve_seed
 from rdiv.samples.row_keys import Keys, array_words, column_words, digest, row_keys, text_words
@@ -84,7 +86,7 @@ def pool_labelled(
     seed = resolve_seed(rng)
     keys, order, entropy = _canonical_order(rows, labels, seed)
     pool = Pool(
-        x=rows[order] if array else gather(rows.to_native(), order),
+        x=rows[order] if array else FrameRows(rows.to_native(), order),
         y=codes[order],
         task="classification",
         columns=None if array else tuple(rows.columns),
@@ -100,7 +102,8 @@ def _canonical_order(
     """Keys of the rows, an order that depends on them and the seed alone, and both as entropy."""
     words = [array_words(rows)] if isinstance(rows, np.ndarray) else frame_words(rows)
     numeric = labels.dtype.kind in "biuf"
-    keys = row_keys([*words, column_words(labels) if numeric else text_words(labels.tolist())])
+    own = column_words(labels) if numeric else text_words(labels.tolist())
+    keys = row_keys(chain(words, [own]))
     order = np.lexsort((keys[:, 1], keys[:, 0]))
     entropy = (seed, digest(keys[order]))
     shuffle = np.random.default_rng(np.random.SeedSequence(entropy).spawn(2)[0])

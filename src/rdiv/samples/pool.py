@@ -7,40 +7,78 @@ number computed per row is a function of the *set* of rows and the seed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.samples.datasets import DatasetRows, rows_at_once
-from rdiv.samples.frames import as_frame, frame_words, gather, is_frame
+from rdiv.samples.frame_rows import FrameRows
+from rdiv.samples.frames import as_frame, frame_words, is_frame
 from rdiv.samples.row_keys import Keys, array_words, row_keys
 from rdiv.samples.targets import Task
+
+if TYPE_CHECKING:
+    from rdiv.samples.preparation import Preparation
 
 __all__ = ["Pool", "require_finite"]
 
 
+MOST_KEPT = 1 << 24
+"""Numbers of a table (128 MB) that are kept; those of a larger one are made anew when asked for."""
+
+_BLOCK_ROWS = 1 << 16
+
+
 @dataclass(eq=False)
 class _Table:
-    """The whole frame of a pool, and its numbers once somebody has asked for them."""
+    """All rows of a table, how they become numbers, and these unless they are too many."""
 
-    frame: Any
-    matrix: NDArray[np.float64] | None = None
-    names: tuple[str, ...] = ()
-    owners: tuple[str, ...] = ()
+    whole: FrameRows
 
-    def numbers(self) -> NDArray[np.float64]:
-        if self.matrix is None:
-            from rdiv.samples.preparation import fit_preparation
+    @cached_property
+    def preparation(self) -> Preparation:
+        from rdiv.samples.preparation import fit_preparation
 
-            preparation = fit_preparation(self.frame)
-            self.matrix, self.names = preparation.apply(self.frame), preparation.names
-            self.owners = preparation.owners
-            self.matrix.flags.writeable = False
-        return self.matrix
+        return fit_preparation(self.whole)
+
+    @property
+    def kept(self) -> bool:
+        return len(self.whole) * len(self.preparation.names) <= MOST_KEPT
+
+    @cached_property
+    def _matrix(self) -> NDArray[np.float64]:
+        matrix = self.preparation.apply(self.whole)
+        matrix.flags.writeable = False
+        return matrix
+
+    def part(self, rows: NDArray[np.intp] | None) -> FrameRows:
+        return self.whole if rows is None else self.whole[rows]
+
+    def numbers(self, rows: NDArray[np.intp] | None) -> NDArray[np.float64]:
+        if not self.kept:
+            return self.preparation.apply(self.part(rows))
+        return self._matrix if rows is None else self._matrix[rows]
+
+
+class _Rows:
+    """The rows of a pool as an attribute; those of a table are gathered when it is read."""
+
+    def __get__(self, pool: Pool | None, owner: type | None = None) -> Any:
+        if pool is None:
+            raise AttributeError("x")  # so that a pool has no rows by default
+        held = pool.__dict__["x"]
+        if held is None:
+            assert pool.table is not None
+            held = pool.__dict__["x"] = pool.table.part(pool.rows).gathered()
+        return held
+
+    def __set__(self, pool: Pool, rows: Any) -> None:
+        pool.__dict__["x"] = rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +88,9 @@ class Pool:
     Parameters
     ----------
     x : array or frame
-        The rows as they were given: ``(n, ...)`` or a pandas, polars or pyarrow frame. Rows of
-        torch datasets are `DatasetRows`, which are read when somebody asks for their numbers.
+        The rows as they were given: ``(n, ...)`` or a pandas, polars or pyarrow frame (`FrameRows`
+        become one when somebody asks for it). Rows of torch datasets are `DatasetRows`, which are
+        read when somebody asks for their numbers.
     y : (n,) array, optional
         The target: class codes for classification, floats for regression.
     task : {"density", "classification", "regression"}
@@ -69,7 +108,7 @@ class Pool:
     3 [[4.0, 5.0], [0.0, 1.0]]
     """
 
-    x: Any
+    x: Any = _Rows()
     y: NDArray[Any] | None = None
     task: Task = "density"
     columns: tuple[str, ...] | None = None
@@ -81,21 +120,27 @@ class Pool:
     rows: NDArray[np.intp] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        array = isinstance(self.x, np.ndarray | DatasetRows)
-        if self.table is None and not array and is_frame(self.x):
-            object.__setattr__(self, "table", _Table(self.x))
+        held = self.__dict__["x"]
+        if isinstance(held, FrameRows):
+            self.__dict__.update(x=None, table=_Table(held))
+        elif self.table is None and not isinstance(held, np.ndarray | DatasetRows):
+            self.__dict__.update(table=_Table(FrameRows(held)) if is_frame(held) else None)
 
     def __len__(self) -> int:
-        return len(self.x)
+        if self.table is None:
+            return len(self.x)
+        return len(self.table.whole if self.rows is None else self.rows)
 
     def take(self, rows: NDArray[np.intp]) -> Pool:
         """The pool of some rows, in the order given, with the preparation of the whole pool."""
+        rows = np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
 
         def pick(values: NDArray[Any] | None) -> NDArray[Any] | None:
             return None if values is None else values[rows]
 
         return Pool(
-            x=self.x[rows] if self.table is None else gather(self.x, rows),
+            x=self.x[rows] if self.table is None else None,
             y=pick(self.y),
             task=self.task,
             columns=self.columns,
@@ -114,8 +159,7 @@ class Pool:
         through the door, never on one sample.
         """
         if self.table is not None:
-            matrix = self.table.numbers()
-            return matrix if self.rows is None else matrix[self.rows]
+            return self.table.numbers(self.rows)
         x: NDArray[Any] = self.given()
         return x if x.dtype.kind == "f" else x.astype(np.float64)
 
@@ -123,13 +167,19 @@ class Pool:
         """The rows as the user gave them; those of a dataset as an array."""
         return np.asarray(self.x) if self.unread else self.x
 
+    def columnwise(self) -> FrameRows:
+        """The rows of a table, a column at a time."""
+        if self.table is None:
+            raise TypeError("these rows are an array, not a table.")
+        return self.table.part(self.rows)
+
     @property
     def unread(self) -> bool:
         """Whether the rows are still in a dataset, so that asking for all of them is costly."""
-        return isinstance(self.x, DatasetRows)
+        return isinstance(self.__dict__["x"], DatasetRows)
 
     def blocks(self) -> Iterator[Pool]:
-        """Parts to go through in turn: the pool itself, or few rows of a dataset at a time.
+        """Parts to go through in turn: the pool itself, or rows of a dataset or a large table.
 
         Examples
         --------
@@ -137,13 +187,14 @@ class Pool:
         >>> print([len(block) for block in pool.blocks()])
         [3]
         """
-        if not self.unread:
+        large = self.table is not None and not self.table.kept
+        if not self.unread and not large:
             yield self
             return
-        step = rows_at_once(self.x.row_shape)
+        step = _BLOCK_ROWS if large else rows_at_once(self.x.row_shape)
         for start in range(0, len(self), step):
             block = self.take(np.arange(start, min(start + step, len(self))))
-            yield replace(block, x=np.asarray(block.x))
+            yield block if large else replace(block, x=np.asarray(block.x))
 
     def matrix(self) -> NDArray[np.float64]:
         """`numbers` as one float64 row vector per row, ``(n, d)``."""
@@ -156,8 +207,7 @@ class Pool:
         Columns of an array are called ``"column 0"`` and so on.
         """
         if self.table is not None:
-            self.table.numbers()
-            return self.table.owners
+            return self.table.preparation.owners
         width = int(np.prod(self.x.shape[1:]))
         return tuple(f"column {j}" for j in range(width))
 
@@ -167,11 +217,11 @@ class Pool:
         if self.known_keys is not None:
             return self.known_keys
         if self.table is not None:
-            parts = frame_words(as_frame(self.x))
+            parts: Iterable[NDArray[np.uint64]] = frame_words(as_frame(self.x))
         else:
             parts = [array_words(np.asarray(self.x))]
-        parts += [array_words(v) for v in (self.y, self.groups, self.strata) if v is not None]
-        return row_keys(parts)
+        more = [array_words(v) for v in (self.y, self.groups, self.strata) if v is not None]
+        return row_keys(chain(parts, more))
 
     @cached_property
     def twins(self) -> NDArray[np.intp]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import chain
 from math import prod
 from typing import Any, Literal
 
@@ -18,7 +19,8 @@ from rdiv.samples.designs import (
     codes_in_order,
     design_labels,
 )
-from rdiv.samples.frames import check_columns, frame_words, gather, refuse_infinite, stack
+from rdiv.samples.frame_rows import FrameRows
+from rdiv.samples.frames import check_columns, frame_words, refuse_infinite, stack
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import Keys, array_words, column_words, digest, row_keys, text_words
 from rdiv.samples.sample import Sample, as_sample
@@ -139,7 +141,7 @@ def pool_samples(
     elif y is not None:
         y = _finite_target(y.astype(np.float64))
     pool = Pool(
-        x=x[order] if _is_array(x) else gather(x.to_native(), order),
+        x=x[order] if _is_array(x) else FrameRows(x.to_native(), order),
         y=None if y is None else y[order],
         task=settled,
         columns=None if _is_array(x) else tuple(x.columns),
@@ -170,7 +172,7 @@ def _canonical_order(
 def _row_keys(x: Any, words: list[NDArray[np.uint64]]) -> Keys:
     """Keys of inputs and further words; those of a dataset's inputs are known already."""
     if not isinstance(x, DatasetRows):
-        return row_keys([*([array_words(x)] if _is_array(x) else frame_words(x)), *words])
+        return row_keys(chain([array_words(x)] if _is_array(x) else frame_words(x), words))
     if not words:
         return x.keys
     width = -(-x.dtype.itemsize * prod(x.row_shape) // 8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -13,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.samples.frames import as_frame, python_values
+from rdiv.samples.frame_rows import as_table
+from rdiv.samples.frames import python_values
 
 __all__ = [
     "MOST_LEVELS",
@@ -83,14 +83,20 @@ class Preparation:
 
         Parameters
         ----------
-        frame : pandas, polars or pyarrow frame
+        frame : pandas, polars or pyarrow frame, or `FrameRows`
             It has the columns of the frame fitted on, in any order. A level never seen counts as
             rare, or as none of the levels where there are no rare ones.
+
+        Notes
+        -----
+        Columns are turned one at a time, so the result is all the memory that this takes.
         """
-        table = as_frame(frame)
-        if len(table) == 0:
-            return np.zeros((0, len(self.names)))
-        return np.hstack([part.apply(table) for part in self.parts])
+        table = as_table(frame)
+        out = np.zeros((len(table), len(self.names)))
+        stops = np.cumsum([len(part.names) for part in self.parts])
+        for part, own in zip(self.parts, np.split(out, stops[:-1], axis=1), strict=True):
+            part.write(table, own)
+        return out
 
 
 def fit_preparation(frame: Any) -> Preparation:
@@ -98,7 +104,7 @@ def fit_preparation(frame: Any) -> Preparation:
 
     Parameters
     ----------
-    frame : pandas, polars or pyarrow frame
+    frame : pandas, polars or pyarrow frame, or `FrameRows`
         The rows to learn from: medians, scales, levels and which of them are rare. A level is
         rare when it has fewer than 1 % of the rows (``RARE_SHARE``), or one row only, or when it
         is beyond the ``MOST_LEVELS`` most frequent ones.
@@ -121,14 +127,14 @@ def fit_preparation(frame: Any) -> Preparation:
     >>> print(fit_preparation(frame).apply(frame).tolist())
     [[1.0, -1.0], [-1.0, 1.0]]
     """
-    table = as_frame(frame)
+    table = as_table(frame)
     if not table.columns:
         raise ValueError("a frame without columns has no inputs; keep at least one column.")
     kinds = {name: column_kind(table.get_column(name)) for name in table.columns}
     parts: list[_Numbers | _Levels | _Empty] = []
     numbers = tuple(name for name, kind in kinds.items() if kind == "number")
     if numbers:
-        parts.append(_fit_numbers(table, numbers))
+        parts.append(_Numbers(tuple(_fit_number(table.get_column(name)) for name in numbers)))
     parts += [_fit_levels(table, name) for name, kind in kinds.items() if kind == "text"]
     empty = tuple(name for name, kind in kinds.items() if kind == "empty")
     if empty:
@@ -148,66 +154,82 @@ class _Empty:
 
     owners = names
 
-    def apply(self, table: Any) -> NDArray[np.float64]:
-        return np.zeros((len(table), len(self.columns)))
+    def write(self, table: Any, out: NDArray[np.float64]) -> None:
+        """Leave zeros."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Number:
+    """A column of numbers or times: a power of two, the median, centre and scale."""
+
+    column: str
+    exponent: int
+    median: float
+    centre: float
+    scale: float
+    indicates: bool
+
+    def apply(self, column: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Values in units of their spread, and where there was none."""
+        values, missing = _filled(column_floats(column), self.exponent, self.median)
+        with np.errstate(under="ignore"):
+            values -= self.centre
+            values /= self.scale
+        return values, missing
 
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """Columns of numbers and times: powers of two, then scikit-learn's imputer and scaler."""
+    """Columns of numbers and times, then a 0/1 column for each that had missing values."""
 
-    columns: tuple[str, ...]
-    exponents: NDArray[np.int32]
-    imputer: Any
-    scaler: Any
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.columns + tuple(
-            f"{self.columns[i]} (missing)" for i in _indicated(self.imputer)
-        )
+    columns: tuple[_Number, ...]
 
     @property
     def owners(self) -> tuple[str, ...]:
-        return self.columns + tuple(self.columns[i] for i in _indicated(self.imputer))
+        indicated = tuple(number.column for number in self.columns if number.indicates)
+        return tuple(number.column for number in self.columns) + indicated
 
-    def apply(self, table: Any) -> NDArray[np.float64]:
-        filled, missing = _impute(
-            self.imputer, _shrink(_matrix(table, self.columns), self.exponents)
-        )
-        with np.errstate(under="ignore"):
-            return np.hstack([np.asarray(self.scaler.transform(filled)), missing])
+    @property
+    def names(self) -> tuple[str, ...]:
+        plain = len(self.columns)
+        return self.owners[:plain] + tuple(f"{name} (missing)" for name in self.owners[plain:])
+
+    def write(self, table: Any, out: NDArray[np.float64]) -> None:
+        place = len(self.columns)
+        for j, number in enumerate(self.columns):
+            out[:, j], missing = number.apply(table.get_column(number.column))
+            if number.indicates:
+                out[:, place] = missing
+                place += 1
 
 
-def _fit_numbers(table: Any, columns: tuple[str, ...]) -> _Numbers:
-    from sklearn.impute import SimpleImputer
-    from sklearn.preprocessing import StandardScaler
-
-    values = _matrix(table, columns)
-    exponents = np.frexp(np.nanmax(np.abs(values), axis=0))[1]
-    values = _shrink(values, exponents)
-    imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+def _fit_number(column: Any) -> _Number:
+    values = column_floats(column)
+    missing = np.isnan(values)
+    exponent = int(np.frexp(np.abs(values).max(initial=0.0, where=~missing))[1])
+    median = float(np.median(_shrunk(values[~missing], exponent)))
     with np.errstate(under="ignore"):
-        filled, _ = _impute(imputer.fit(values), values)
-        return _Numbers(columns, exponents, imputer, StandardScaler().fit(filled))
+        filled, _ = _filled(values, exponent, median)
+        centre, scale = float(filled.mean()), float(filled.std())
+    return _Number(column.name, exponent, median, centre, scale or 1.0, bool(missing.any()))
 
 
-def _shrink(values: NDArray[np.float64], exponents: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Divide each column by a power of two, which rounds nothing, so that squares stay finite."""
+def _shrunk(values: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
+    """Divide by a power of two, which rounds nothing, so that squares stay finite."""
     with np.errstate(over="ignore", under="ignore"):
-        return np.clip(np.ldexp(values, -exponents), -1e100, 1e100)
+        shrunk = np.ldexp(values, -exponent)
+    return np.clip(shrunk, -1e100, 1e100, out=shrunk)
 
 
-def _impute(
-    imputer: Any, values: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Values less their medians (so that a constant column is exactly 0), and the indicators."""
-    both = np.asarray(imputer.transform(values), dtype=np.float64)
-    return both[:, : values.shape[1]] - imputer.statistics_, both[:, values.shape[1] :]
-
-
-def _indicated(imputer: Any) -> list[int]:
-    return [int(i) for i in imputer.indicator_.features_]
+def _filled(
+    values: NDArray[np.float64], exponent: int, median: float
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Values less their median (so that a constant column is exactly 0), 0 where there is none."""
+    missing = np.isnan(values)
+    shrunk = _shrunk(values, exponent)
+    shrunk -= median
+    shrunk[missing] = 0.0
+    return shrunk, missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,16 +253,14 @@ class _Levels:
     def owners(self) -> tuple[str, ...]:
         return (self.column,) * len(self.names)
 
-    def apply(self, table: Any) -> NDArray[np.float64]:
+    def write(self, table: Any, out: NDArray[np.float64]) -> None:
         codes = _encode(table.get_column(self.column), self.codes)
         present = codes != _MISSING
-        out = np.zeros((len(codes), len(self.names)))
         if present.any():
             encoded = np.asarray(self.encoder.transform(codes[present, None]))
             out[present, : encoded.shape[1]] = encoded
         if self.indicates:
             out[:, -1] = ~present
-        return out
 
 
 def _fit_levels(table: Any, name: str) -> _Levels:
@@ -291,10 +311,6 @@ def column_kind(column: Any) -> _Kind:
             "or categories; convert or drop it."
         )
     return "text"
-
-
-def _matrix(table: Any, columns: Sequence[str]) -> NDArray[np.float64]:
-    return np.column_stack([column_floats(table.get_column(name)) for name in columns])
 
 
 def column_floats(column: Any) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,12 @@ Keys = NDArray[np.uint64]  # (n, 2)
 _BLOCK_WORDS = 1 << 18  # 2 MB of words at a time: the mixing below stays in cache
 
 
-def row_keys(parts: Sequence[NDArray[np.uint64]], start: int = 0) -> Keys:
-    """Hash rows given as blocks of 64-bit words, each of shape ``(n, w)``.
+def row_keys(parts: Iterable[NDArray[np.uint64]], start: int = 0) -> Keys:
+    """Hash rows given as blocks of 64-bit words, each of shape ``(n, w)``; at least one.
 
     Rows with equal words get equal keys whatever their position, file or neighbours. Keys of the
-    first `start` words and keys of the rest add up to those of all.
+    first `start` words and keys of the rest add up to those of all. Blocks are taken one after the
+    other, so that they need not all be in memory.
 
     Examples
     --------
@@ -27,10 +28,11 @@ def row_keys(parts: Sequence[NDArray[np.uint64]], start: int = 0) -> Keys:
     >>> print(bool((keys[0] == keys[2]).all()), bool((keys[0] == keys[1]).all()))
     True False
     """
-    n = len(parts[0])
-    keys = np.zeros((n, 2), dtype=np.uint64)
+    keys: Keys | None = None
     position = start
     for words in parts:
+        n = len(words)
+        keys = np.zeros((n, 2), dtype=np.uint64) if keys is None else keys
         salt = _salts(position, words.shape[1])
         step = max(1, _BLOCK_WORDS // max(1, words.shape[1]))
         for first in range(0, n, step):
@@ -39,6 +41,7 @@ def row_keys(parts: Sequence[NDArray[np.uint64]], start: int = 0) -> Keys:
             mixed = _mix(mixed ^ salt)
             keys[first : first + step, 1] += mixed.sum(axis=1, dtype=np.uint64)
         position += words.shape[1]
+    assert keys is not None
     return keys
 
 

@@ -97,7 +97,7 @@ class Drawn:
 def _digest(sample: Any) -> int:
     given = as_sample(sample, "a sample")
     frame = hasattr(given.x, "columns")
-    parts = frame_words(given.x) if frame else [array_words(np.asarray(given.x))]
+    parts = [*frame_words(given.x)] if frame else [array_words(np.asarray(given.x))]
     if given.y is not None:
         numeric = given.y.dtype.kind in "biuf"
         parts.append(column_words(given.y) if numeric else text_words(given.y.tolist()))
