@@ -41,6 +41,7 @@ calibrate: $(DEV) ## count false alarms at length and rewrite docs/calibration*.
 	$(PYTHON) benchmarks/refit_calibration.py --out docs/calibration_refits.md
 	$(PYTHON) benchmarks/driver_calibration.py --out docs/calibration_drivers.md
 	$(PYTHON) benchmarks/equivalence_level.py --out docs/calibration_margins.md
+	$(PYTHON) benchmarks/levels_calibration.py --out docs/calibration_levels.md
 	$(PYTHON) benchmarks/network_calibration.py --out docs/calibration_networks.md
 
 docs: $(DEV) ## regenerate the command pages and build site/
