@@ -173,35 +173,48 @@ def page(results: dict[Cell, list[dict[str, Any]]], args: argparse.Namespace) ->
         f"Rejections at 0.05, 99 relabellings, seed {SEED}: {args.trials} trials for tests that",
         f"fit once or compare pairs, {args.trained_trials} for those that train (on one half) or",
         f"refit; the standard error of a rate is at most {errors[0]:.3f} and {errors[1]:.2f}.",
-        f"After the stroke: the test on {args.nulls} true nulls (in proportion where it trains).",
+        f"After a stroke: the test on {args.nulls} true nulls (in proportion where it trains).",
         "One setting in all cells: `kde`, and its score with the gradients of a mixture. `n=a:b`",
         f"has a rows of p and b of q. Command: `{COMMAND} --nulls {args.nulls}`.",
         "",
     )
-    names = list(dict.fromkeys(line["test"] for lines in results.values() for line in lines))
-    yield "| cell | " + " | ".join(f"`{name}`" for name in names) + " |"
-    yield "|---" * (len(names) + 1) + "|"
-    regrets: dict[str, list[float]] = {}
+    yield from regrets(results)
+    yield from against_others(results)
+    for title, tests in (("Every cell", ONCE), ("Tests that train or refit", TRAINED)):
+        yield from ("", f"## {title}", "")
+        able = {cell: lines for cell, lines in results.items() if tests is ONCE or cell.trained}
+        yield from rates_table(able, tests)
+
+
+def rates_table(results: dict[Cell, list[dict[str, Any]]], tests: tuple[str, ...]) -> Iterator[str]:
+    """Power and type-I error by cell and test."""
+    yield "| cell | " + " | ".join(f"`{name}`" for name in tests) + " |"
+    yield "|---" * (len(tests) + 1) + "|"
     for cell, lines in results.items():
         rates = {(line["test"], line["null"]): line["rate"] for line in lines}
-        texts = [
-            f"{rates[name, False]:.2f} / {rates[name, True]:.2f}" if (name, False) in rates else ""
-            for name in names
-        ]
+        texts = [f"{rates[name, False]:.2f} / {rates[name, True]:.2f}" for name in tests]
         yield f"| {cell.name} | " + " | ".join(texts) + " |"
-        power = {name: rate for (name, null), rate in rates.items() if not null}
+
+
+def regrets(results: dict[Cell, list[dict[str, Any]]]) -> Iterator[str]:
+    """How far omnibus stays behind the best single test."""
+    found: dict[str, list[float]] = {}
+    for cell, lines in results.items():
+        power = {line["test"]: line["rate"] for line in lines if not line["null"]}
         best = max(rate for name, rate in power.items() if name != "omnibus")
-        regrets.setdefault(cell.family, []).append(best - power["omnibus"])
-    yield from ("", "## Regret", "")
-    yield "The best single test of a cell minus omnibus; a choice that nobody can make in advance."
-    yield "The best of many rates is high by chance too, so an omnibus as good as it has a regret."
-    yield ""
-    yield "| source | mean | largest |"
-    yield "|---|---|---|"
-    everywhere = [value for values in regrets.values() for value in values]
-    for family, values in [*regrets.items(), ("all", everywhere)]:
+        found.setdefault(cell.family, []).append(best - power["omnibus"])
+    everywhere = [value for values in found.values() for value in values]
+    yield from (
+        "## Regret",
+        "",
+        "The best single test of a cell minus omnibus; a choice that nobody can make in advance.",
+        "The best of many rates is high by chance too, so an omnibus as good as it has a regret.",
+        "",
+        "| source | mean | largest |",
+        "|---|---|---|",
+    )
+    for family, values in [*found.items(), ("all", everywhere)]:
         yield f"| {family} | {sum(values) / len(values):+.3f} | {max(values):+.3f} |"
-    yield from against_others(results)
 
 
 def against_others(results: dict[Cell, list[dict[str, Any]]]) -> Iterator[str]:
