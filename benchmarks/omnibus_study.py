@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="markdown page to write")
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--trained-trials", type=int, default=40)
-    parser.add_argument("--nulls", type=int, default=50, help="true nulls for those 200 trials")
+    parser.add_argument("--nulls", type=int, default=50, help="trials a cell with nothing to find")
     parser.add_argument("--cells", default="", help="only cells whose name contains this")
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
@@ -123,7 +123,7 @@ def parts(cell: Cell, args: argparse.Namespace) -> Iterator[tuple[str, bool, tup
         trials = args.nulls if null else args.trials
         yield f"once{'-null' * null}", null, ONCE, trials
         if cell.trained and args.trained_trials:
-            trained = args.trained_trials * trials // args.trials
+            trained = max(args.trained_trials * trials // args.trials, 1)
             yield f"trained{'-null' * null}", null, TRAINED, trained
 
 
@@ -181,9 +181,10 @@ def page(results: dict[Cell, list[dict[str, Any]]], args: argparse.Namespace) ->
     yield from regrets(results)
     yield from against_others(results)
     for title, tests in (("Every cell", ONCE), ("Tests that train or refit", TRAINED)):
-        yield from ("", f"## {title}", "")
-        able = {cell: lines for cell, lines in results.items() if tests is ONCE or cell.trained}
-        yield from rates_table(able, tests)
+        ran = {cell: lines for cell, lines in results.items()
+               if any(line["test"] == tests[0] for line in lines)}  # fmt: skip
+        if ran:
+            yield from ("", f"## {title}", "", *rates_table(ran, tests))
 
 
 def rates_table(results: dict[Cell, list[dict[str, Any]]], tests: tuple[str, ...]) -> Iterator[str]:

@@ -52,6 +52,11 @@ def test_gaps_are_the_same(monkeypatch: pytest.MonkeyPatch, n_p: int, design: st
         np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-220)
 
 
+def test_a_view_of_them_is_refused(small: None) -> None:
+    with pytest.raises(ValueError, match="a copy is needed"):
+        np.array(standardized(numbers())[0], copy=False)
+
+
 def test_one_column_is_one_column(small: None) -> None:
     masks = random_subsets(RNG(1), 5, 50, 20)
     column = numbers()[:, :1]

@@ -270,6 +270,20 @@ def test_with_and_without_numba_the_same(monkeypatch: pytest.MonkeyPatch) -> Non
     assert compiled_null.pvalue == without.pvalue
 
 
+def test_losses_tested_beside_others_start_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise AssertionError("the compiler was asked for")
+
+    monkeypatch.setattr(masked_sums, "_COMPILED_FROM", 0)
+    monkeypatch.setattr(masked_sums, "_compiled", refuse)
+    pool, test = Pool(RNG.normal(size=(30, 2))), rdiv.discrepancies.RDivergence("gmm")
+    masks = random_subsets(np.random.default_rng(0), 5, 30, 12)
+    fitted = test.model.fit(pool, np.random.default_rng(0))
+    assert np.isfinite(test.from_fit(fitted, pool).statistic(masks)).all()
+    with pytest.raises(AssertionError, match="asked for"):
+        test.prepare(pool, np.random.default_rng(0)).statistic(masks)
+
+
 @pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "numba"])
 @pytest.mark.parametrize("studentize", [True, False])
 def test_equal_sums_are_ties_however_they_were_added(

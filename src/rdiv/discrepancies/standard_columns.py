@@ -48,6 +48,8 @@ class StandardColumns:
         return self._in_units(self.numbers[rows])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("columns are standardised into a new array; a copy is needed.")
         return np.asarray(self._in_units(self.numbers), dtype)
 
     def _in_units(self, numbers: Floats) -> Floats:

@@ -128,8 +128,8 @@ def _run_packed(token: str, packed: NDArray[np.uint8], keys: list[Key]) -> list[
 def _keep_freed_memory() -> None:
     """Tell the allocator of a worker (glibc) to keep what is freed.
 
-    Trials ask for matrices of the same size again and again. Given back and fetched anew, their
-    pages took a quarter of the time of a trial of 2000 rows a side.
+    Trials ask for matrices of the same size again and again, and giving their pages back only to
+    fetch them anew takes time that no profile of Python shows.
     """
     import ctypes
 
