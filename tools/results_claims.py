@@ -5,7 +5,8 @@ The words follow the numbers: a verdict is computed from intervals, never writte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,11 @@ from scipy.stats import binom
 
 Line = dict[str, Any]
 
-STANDS, NEARLY, FALLS, OPEN = "stands", "nearly stands", "does not stand", "stays open"
+STANDS, NEARLY, PARTLY = "stands", "nearly stands", "stands in part"
+FALLS, ELSEWHERE, OPEN = "does not stand", "does not show here", "stays open"
+VERDICTS = (STANDS, NEARLY, PARTLY, FALLS, ELSEWHERE, OPEN)
+OURS = ("R-Div", "H-Div", "H-Div (max)", "cross-risk", "score", "omnibus")  # of a model
+BEYOND = ("cross-risk", "score", "omnibus")  # tests that the paper does not have
 SMALL = "Small samples and narrow networks: only a wide gap would show in 20 trials."
 
 
@@ -55,6 +60,14 @@ def claims(book: Book) -> Iterator[Claim]:
             yield claim(book)
 
 
+def summary(found: Sequence[Claim]) -> Iterator[str]:
+    """The claims by their verdicts, one line each."""
+    for verdict in VERDICTS:
+        said = [claim.says for claim in found if claim.verdict == verdict]
+        if said:
+            yield f"- **{verdict[0].upper()}{verdict[1:]}** ({len(said)}): {'; '.join(said)}."
+
+
 def levels(book: Book) -> str:
     """How often all tests together rejected under the null at 0.05."""
     lines = [x for name in book.lines for x in book.lines[name] if x.get("alpha") == 0.05]
@@ -84,29 +97,31 @@ def levels(book: Book) -> str:
 
 def higgs(book: Book) -> Claim:
     r = book.of("higgs", "R-Div", "1000")
-    kernel = book.best("higgs", "1000", "R-Div", "H-Div", "H-Div (max)", "score", "omnibus")
-    h = book.of("higgs", "H-Div", "1000")
+    kernel = book.best("higgs", "1000", *OURS)
+    h, largest = (book.of("higgs", method, "1000") for method in ("H-Div", "H-Div (max)"))
     ahead = r["low"] > max(kernel["high"], h["high"])
     full = r["rejections"] == r["trials"]
     return Claim(
         "HIGGS: R-Div has power 1.000 from N = 1000 on, far above all others",
-        f"R-Div {text(r)} at N = 1000; H-Div {h['rate']:.2f}; best kernel test or classifier "
-        f"{kernel['method']} {kernel['rate']:.2f}",
+        f"R-Div {text(r)} at N = 1000; H-Div {h['rate']:.2f} by the mean of its gains, "
+        f"{largest['rate']:.2f} by the largest; best kernel test or classifier "
+        f"{kernel['method']} ({kernel['protocol']}) {kernel['rate']:.2f}",
         STANDS if full and ahead else NEARLY if ahead else FALLS,
         "The 1.000 was not measured by a test: the published script rejects always, on two samples "
         "of one distribution too. Measured properly, R-Div "
-        + ("is still well ahead." if ahead else "is not ahead."),
+        + ("is still well ahead, " if ahead else "is not ahead, ")
+        + "but for H-Div by the largest gain, which contains half of R-Div.",
     )
 
 
 def mnist(book: Book) -> Claim:
     r, h, s = (book.of("mnist", method, "200") for method in ("R-Div", "H-Div", "score"))
-    good = [line["rate"] >= 0.99 for line in (r, h)]
-    verdict = STANDS if all(good) else FALLS if not any(good) else "stands for one of the two"
+    good = [line["high"] >= 0.995 for line in (r, h)]
+    verdict = STANDS if all(good) else PARTLY if any(good) else ELSEWHERE
     return Claim(
         "MNIST: R-Div and H-Div have power 1.000 from N = 200 on, the others far less",
         f"at N = 200 R-Div {text(r)}, H-Div {text(h)}, score {s['rate']:.2f}, best of the others "
-        f"{book.best('mnist', '200', 'R-Div', 'H-Div', 'score', 'omnibus')['rate']:.2f}",
+        f"{book.best('mnist', '200', *OURS)['rate']:.2f}",
         verdict,
         "The published script draws new data for each relabelling, which is no permutation test. "
         "The digits of our GAN are easy to tell apart, but one autoencoder of both samples serves "
@@ -117,76 +132,135 @@ def mnist(book: Book) -> Claim:
 def overfitting(book: Book) -> Claim:
     lines = {line["method"]: line for line in book.lines["overfitting"]}
     r, h, a = lines["R-Div"], lines["H-Div"], lines["L-Div (ascent)"]
-    clear = r["gap"] - r["gap_sd"] > h["gap"] + h["gap_sd"]
-    turned = h["gap"] - h["gap_sd"] > r["gap"] + r["gap_sd"]
+    ahead = r["gap"] - 2 * h["gap"]  # far larger: at least twice
+    error = 2 * math.hypot(r["gap_sd"], 2 * h["gap_sd"]) / math.sqrt(r["draws"])
     return Claim(
         "Overfitting: the gap of R-Div (44.5 nats) is far larger than that of H-Div (7.2)",
         f"{r['gap']:.1f} ± {r['gap_sd']:.1f} and {h['gap']:.1f} ± {h['gap_sd']:.1f} nats; under "
         f"the null {r['null_gap']:.1f} and {h['null_gap']:.1f}; L-Div reaches {a['gap']:.0f} when "
         "it is climbed for",
-        STANDS if clear else FALLS if turned else OPEN,
-        "Other GAN digits, so sizes differ. The paper's L-Div (0.13) is one untrained network; a "
-        "supremum can never be below R-Div's gap.",
+        STANDS if ahead > error else OPEN if ahead > -error else ELSEWHERE,
+        "Other GAN digits, so gaps have other sizes. The paper's L-Div (0.13) is one untrained "
+        "network; a supremum can never be below R-Div's gap.",
     )
 
 
-def _hdgm(book: Book, table: str, what: str) -> Claim:
-    pairs = [
-        (cell, book.of(table, "R-Div", cell), book.best(table, cell, "R-Div"))
-        for cell in book.cells(table)
-    ]
-    falls = any(other["low"] > r["high"] for _, r, other in pairs)
+def _hdgm(book: Book, table: str, what: str, sizes: tuple[str, ...]) -> Claim:
+    """R-Div against the best other method of the paper; `sizes` are among the paper's own."""
+    parts, behind = [], set()
+    for cell in book.cells(table):
+        r, s = book.of(table, "R-Div", cell), book.of(table, "score", cell)
+        other = book.best(table, cell, "R-Div", *BEYOND)
+        if other["low"] > r["high"]:
+            behind.add(cell)
+        parts.append(
+            f"{cell}: R-Div {r['rate']:.2f}, {other['method']} {text(other)}, score {s['rate']:.2f}"
+        )
+    falls = any(cell.endswith(size) for cell in behind for size in sizes)
     return Claim(
         f"HDGM: R-Div is the best of all methods {what}",
-        "; ".join(
-            f"{cell}: R-Div {r['rate']:.2f}, {other['method']} {text(other)}"
-            for cell, r, other in pairs
-        ),
-        FALLS if falls else OPEN,
+        "; ".join(parts),
+        FALLS if falls else ELSEWHERE if behind else OPEN,
         "The published script computes `cross-risk`, not R-Div. One correlation differs, which "
-        "leaves mean losses alike and moves gradients.",
+        "leaves mean losses alike and moves gradients, so R-Div has little to see at these sizes.",
     )
 
 
 def hdgm_dimension(book: Book) -> Claim:
-    return _hdgm(book, "hdgm-dimension", "in every dimension")
+    return _hdgm(book, "hdgm-dimension", "in every dimension (N = 4000)", ("N = 4000",))
 
 
 def hdgm_size(book: Book) -> Claim:
-    return _hdgm(book, "hdgm-size", "at every size")
+    return _hdgm(book, "hdgm-size", "at every size (N = 1000 to 5000)", ("N = 1000",))
 
 
 def blob(book: Book) -> Claim:
     parts, behind = [], False
     for cell in book.cells("blob"):
-        r, other = book.of("blob", "R-Div", cell), book.best("blob", cell, "R-Div")
+        r, cross = book.of("blob", "R-Div", cell), book.of("blob", "cross-risk", cell)
+        other = book.best("blob", cell, "R-Div", *BEYOND)
         behind |= other["low"] > r["high"]
-        cross = book.of("blob", "cross-risk", cell)["rate"]
         parts.append(
-            f"{cell.partition(',')[0]}: R-Div {r['rate']:.2f}, cross-risk {cross:.2f}, best "
-            f"{other['method']} {other['rate']:.2f}"
+            f"{cell.partition(',')[0]}: R-Div {r['rate']:.2f}, {other['method']} {text(other)}, "
+            f"cross-risk {cross['rate']:.2f}"
         )
     return Claim(
-        "Blob: R-Div has the power of the second best method",
+        "Blob: no method has more power than R-Div, which ties with the next",
         "; ".join(parts),
         FALLS if behind else STANDS,
-        "The published script computes `cross-risk`, not R-Div.",
+        "The published script computes `cross-risk`, not R-Div. Round and stretched clusters have "
+        "similar mean losses under one density; tests with a model for each sample see more.",
     )
 
 
 def _against_h(table: str, says: str, why: str = SMALL) -> Callable[[Book], Claim]:
-    """R-Div against H-Div, cell by cell: shown to be better, or worse, in any of them."""
+    """R-Div against H-Div, cell by cell: where either is shown to be ahead."""
 
     def claim(book: Book) -> Claim:
-        parts, better, worse = [], False, False
+        parts, better, worse = [], [], []
         for cell in book.cells(table, "H-Div"):
             r, h, s = (book.of(table, method, cell) for method in ("R-Div", "H-Div", "score"))
-            better |= r["low"] > h["high"]
-            worse |= h["low"] > r["high"]
+            better.append(r["low"] > h["high"])
+            worse.append(h["low"] > r["high"])
             parts.append(f"{cell} {r['rate']:.2f} / {h['rate']:.2f} / {s['rate']:.2f}")
-        verdict = {(True, False): STANDS, (False, True): FALLS, (True, True): "stands in part"}
-        found = "R-Div / H-Div / score: " + "; ".join(parts)
-        return Claim(says, found, verdict.get((better, worse), OPEN), why)
+        return Claim(
+            says,
+            "R-Div / H-Div / score: " + "; ".join(parts),
+            STANDS if all(better) else PARTLY if any(better) else ELSEWHERE if any(worse) else OPEN,
+            why,
+        )
+
+    return claim
+
+
+def colored_mnist(book: Book) -> Claim:
+    pairs = {
+        cell: [book.of("colored-mnist", method, cell) for method in ("R-Div", "H-Div", "score")]
+        for cell in book.cells("colored-mnist")
+    }
+    good = [all(line["high"] >= 0.951 for line in lines[:2]) for lines in pairs.values()]
+    return Claim(
+        "Colored-MNIST: R-Div has power 1.000, H-Div 0.951",
+        "R-Div / H-Div / score: "
+        + "; ".join(
+            f"{'plain against coloured' if cell == 'power' else cell} "
+            + " / ".join(f"{line['rate']:.2f}" for line in lines)
+            for cell, lines in pairs.items()
+        ),
+        STANDS if all(good) else PARTLY if any(good) else ELSEWHERE,
+        "The paper states neither N nor how it coloured. The network learns its few rows by heart, "
+        "flipped labels included; the losses differ where colours mislead in one sample only.",
+    )
+
+
+def _noise(table: str, flips: str) -> Callable[[Book], Claim]:
+    """Whether retraining gains at the shares for which the paper says so; ours does not count."""
+
+    def claim(book: Book) -> Claim:
+        sure = {
+            method: [
+                f"{x['share']:g}"
+                for x in book.lines[table]
+                if x["method"] == method
+                and x["share"] in (0.2, 0.3, 0.4, 0.5)
+                and x["gain"] is not None
+                and x["gain"] > 2 * (x["gain_se"] or 0)
+            ]
+            for method in ("difference", "weighted", "complementary")
+        }
+        found = "; ".join(
+            f"`{method}` gains at gamma = {', '.join(shares)}" if shares else f"`{method}` never"
+            for method, shares in sure.items()
+        )
+        full = len(sure["difference"]) == 4
+        return Claim(
+            f"Noisy labels, {flips} flips: retraining on risk(clean) - risk(noisy) helps for gamma "
+            "in [0.2, 0.5]",
+            f"more than two standard errors, {book.lines[table][0]['trials']} trials: {found}",
+            STANDS if full else PARTLY if sure["weighted"] else ELSEWHERE,
+            "The objective as written has no lower bound; the published script minimises another, "
+            "`weighted`; `complementary` is ours and bounded.",
+        )
 
     return claim
 
@@ -200,12 +274,7 @@ CLAIMS: dict[str, Callable[[Book], Claim]] = {
     "blob": blob,
     "pacs": _against_h("pacs", "PACS: R-Div is above H-Div in every pair of domains"),
     "pacs-size": _against_h("pacs-size", "PACS: R-Div is above H-Div at every size"),
-    "colored-mnist": _against_h(
-        "colored-mnist",
-        "Colored-MNIST: R-Div 1.000, H-Div 0.951",
-        "The network learns the colour from both samples at once; the gap of its losses is small "
-        "beside their spread, its gradients differ.",
-    ),
+    "colored-mnist": colored_mnist,
     "corruption-cifar10": _against_h(
         "corruption-cifar10",
         "Corrupted CIFAR10: R-Div is above H-Div wherever either sees anything",
@@ -217,6 +286,8 @@ CLAIMS: dict[str, Callable[[Book], Claim]] = {
     "architectures": _against_h(
         "architectures", "Architectures: R-Div is above H-Div with every one of four networks"
     ),
+    "noisy-symmetric": _noise("noisy-symmetric", "symmetric"),
+    "noisy-pair": _noise("noisy-pair", "pair"),
 }
 
 

@@ -75,7 +75,8 @@ def test_laptop_and_paper_have_the_trials_and_tests_they_should(name: str) -> No
     for scale in ("laptop", "paper"):
         parts = table.scales[scale].parts
         methods = {method for part in parts for method in part.tests}
-        wanted = {"R-Div", "H-Div", "score", "omnibus"} | (set() if images else EIGHT)
+        wanted = {"R-Div", "H-Div", "score", "omnibus"}
+        wanted |= set() if images else EIGHT | {"cross-risk"}
         assert wanted <= methods
         for part in parts:
             least = 20 if images else 100 if part.name == "one-fit" else 40
@@ -131,6 +132,7 @@ def test_a_cell_has_its_null_the_paper_and_the_order(tmp_path: Path) -> None:
     assert "**d = 10, N = 40** (40 + 40 rows, level 0.05)" in page
     assert "| paper | here, 95 % interval | type-I error |" in page
     assert "Order here: " in page
+    assert "Order here (a test that learns at the better of its protocols): " in page
     assert page.index("R-Div") < page.index("MMD-D")
     assert as_csv(found.lines) == (tmp_path / "hdgm-size.csv").read_text(encoding="utf-8")
 
