@@ -21,7 +21,8 @@ from tests.studies.toys import (
 )
 
 import rdiv
-from rdiv.models import CrossFit, GaussianMixture, KernelDensity
+from rdiv.discrepancies import RDivergence
+from rdiv.models import CrossFit, GaussianMixture, KernelDensity, Logistic
 from rdiv.samples import Pool
 from rdiv.sources import Hdgm
 from rdiv.studies import trial
@@ -263,12 +264,23 @@ def rows_of(pool: Any) -> set[bytes]:
     return {*map(bytes, pool.matrix())}
 
 
-SHARING = ["r-div", "score", "omnibus", "h-div", "cross-risk", "h-div:gmm", "c2st-l", "energy"]
+SHARING = [
+    "r-div",
+    "score",
+    "omnibus",
+    "h-div",
+    "cross-risk",
+    "h-div:gmm",
+    "c2st-s:logistic",
+    "c2st-l:logistic",
+    "c2st-l",
+    "energy",
+]
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_shared_fits_change_no_row(n_jobs: int | None) -> None:
-    settings = {"sizes": [20], "trials": 2, "null": True}
+@pytest.mark.parametrize(("n_jobs", "train"), [(None, "half"), (2, "half"), (None, "fresh")])
+def test_shared_fits_change_no_row(n_jobs: int | None, train: str) -> None:
+    settings = {"sizes": [20], "trials": 2, "repeats": 2, "null": True, "train": train}
     alone = rows(Hdgm(2), SHARING, **settings)
     assert rows(Hdgm(2), SHARING, share_fits=True, n_jobs=n_jobs, **settings) == alone
 
@@ -284,12 +296,47 @@ def test_a_draw_and_a_model_are_made_once_for_all_tests(monkeypatch: pytest.Monk
     assert len(fits) == len(draws) == 3
 
 
+@pytest.mark.parametrize(("train", "wanted"), [("half", 3), ("fresh", 1)])
+def test_both_c2st_learn_from_one_training(
+    train: str, wanted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fits, fit = [], Logistic.fit
+    monkeypatch.setattr(
+        Logistic, "fit", lambda self, pool, rng: fits.append(pool) or fit(self, pool, rng)
+    )
+    tests = ["c2st-s:logistic", "c2st-l:logistic"]
+    rows(Hdgm(2), tests, sizes=[20], trials=3, share_fits=True, train=train)
+    assert len(fits) == wanted
+    fits.clear()
+    rows(Hdgm(2), tests, sizes=[20], trials=3, train=train)
+    assert len(fits) == 2 * wanted
+
+
+def test_other_rows_targets_models_and_streams_are_fitted_anew() -> None:
+    x, y = np.arange(8.0)[:, None], np.arange(8) % 2
+    fits = SharedFits(Pool(x))
+    for model in (KernelDensity(), KernelDensity(bandwidth=0.5)):
+        for pool in (Pool(x), Pool(x + 1), Pool(x, y=y), Pool(x, y=1 - y), Pool(x.copy())):
+            for seed in (0, 1):
+                fits.fit(model, pool, np.random.default_rng(seed))
+    assert len(fits.known) == 2 * 4 * 2
+
+
+def test_refits_to_parts_of_the_rows_are_not_kept() -> None:
+    pool = Pool(np.random.default_rng(0).normal(size=(30, 2)))
+    fits = SharedFits(pool)
+    model = fits.shared(RDivergence(GaussianMixture())).model
+    for part in (pool, pool.take(np.arange(20)), pool):
+        model.fit(part, np.random.default_rng(0))
+    assert len(fits.known) == 1
+
+
 def test_streams_are_left_as_a_fit_leaves_them() -> None:
     pool = Pool(np.random.default_rng(0).normal(size=(30, 2)))
     fits, model = SharedFits(pool), CrossFit(GaussianMixture(), 3)
     first, second = np.random.default_rng(1), np.random.default_rng(1)
-    assert fits.fit(model, first) is fits.fit(model, second)
-    assert fits.fit(model, first) is not fits.fit(model, np.random.default_rng(1))
+    assert fits.fit(model, pool, first) is fits.fit(model, pool, second)
+    assert fits.fit(model, pool, first) is not fits.fit(model, pool, np.random.default_rng(1))
     alone = np.random.default_rng(1)
     model.fit(pool, alone)
     assert alone.spawn(1)[0].integers(2**60) == second.spawn(1)[0].integers(2**60)

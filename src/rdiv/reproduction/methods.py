@@ -21,7 +21,6 @@ from rdiv.discrepancies import (
 from rdiv.models.network_classifier import NetworkClassifier
 from rdiv.models.protocol import Model
 from rdiv.models.training_settings import Training
-from rdiv.reproduction.shared_fit import SharedFit
 
 __all__ = ["QUICK", "kernel_tests", "learners", "model_tests", "refits"]
 
@@ -48,7 +47,7 @@ def refits(model: Model) -> dict[str, Any]:
 
 
 def learners(training: Training | None = None) -> dict[str, Any]:
-    """Tests that learn with labels; both C2ST share one classifier.
+    """Tests that learn with labels; both C2ST have the same classifier, which a study can share.
 
     MMD-O chooses its bandwidth for power, as in the comparisons that the paper takes over.
 
@@ -60,12 +59,11 @@ def learners(training: Training | None = None) -> dict[str, Any]:
     network, kernel = NetworkClassifier(), DeepMmd()
     if training is not None:
         network, kernel = replace(network, training=training), replace(kernel, training=training)
-    classifier = SharedFit(network)
     return {
         "ME": MeanEmbedding(),
         "SCF": SmoothCharacteristicFunction(),
-        "C2ST-S": AccuracyC2st(classifier),
-        "C2ST-L": LogitC2st(classifier),
+        "C2ST-S": AccuracyC2st(network),
+        "C2ST-L": LogitC2st(network),
         "MMD-O": GaussianMmd("power"),
         "MMD-D": kernel,
     }

@@ -42,8 +42,8 @@ def run_trial(study: Study, key: Key) -> Row:
         pooled, fits = draw.pool(contender, source)
         discrepancy = contender.build(source, pooled.pool)
         model = getattr(discrepancy, "model", None)
-        protocol, test = _as_agreed(study, key, discrepancy)
-        test = fits.shared(test) if study.share_fits and protocol == "whole" else test
+        shared = fits.shared(discrepancy) if study.share_fits else discrepancy
+        protocol, test = _as_agreed(study, key, shared)
         result, _ = examine(test, pooled, alpha=max(study.alphas), n_resamples=study.n_resamples)
     seconds = time.perf_counter() - start - drawing
     return {
@@ -85,13 +85,17 @@ def _draw(study: Study, key: Key) -> _Draw:
     place = (study.token, replace(key, contender=0))
     if study.share_fits and place in _latest:
         return _latest[place]
-    stream = _stream(study, key, _TEST)
-    p, q = study.sources[key.source].draw(key.n, stream, null=key.null)
-    draw = _Draw(p, q, int(stream.integers(2**53)))
+    draw = _fresh_draw(study, key, _TEST)
     _latest.clear()
     if study.share_fits:
         _latest[place] = draw
     return draw
+
+
+def _fresh_draw(study: Study, key: Key, role: int) -> _Draw:
+    stream = _stream(study, key, role)
+    p, q = study.sources[key.source].draw(key.n, stream, null=key.null)
+    return _Draw(p, q, int(stream.integers(2**53)))
 
 
 def _stream(study: Study, key: Key, role: int) -> np.random.Generator:
@@ -125,22 +129,32 @@ def _as_agreed(study: Study, key: Key, discrepancy: Any) -> tuple[str, Any]:
 def _trained(study: Study, key: Key) -> Any:
     """The discrepancy trained on a draw of its own, once for each repeat of a cell."""
     known, cell = _trainings(study.token, key.repeat), replace(key, trial=0)
-    if cell not in known:
-        known[cell] = _train(study, cell)
-    return known[cell]
+    if cell not in known.tests:
+        known.tests[cell] = _train(study, cell, known.draws)
+    return known.tests[cell]
+
+
+@dataclass(frozen=True, eq=False)
+class _Trainings:
+    """The draws that tests learn from in one repeat of a study, and what they learned."""
+
+    draws: dict[Key, _Draw] = field(default_factory=dict)
+    tests: dict[Key, Any] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=2)
-def _trainings(token: str, repeat: int) -> dict[Key, Any]:
+def _trainings(token: str, repeat: int) -> _Trainings:
     """What this process trained in one repeat of a study; two repeats are remembered."""
     del token, repeat
-    return {}
+    return _Trainings()
 
 
-def _train(study: Study, key: Key) -> Any:
+def _train(study: Study, key: Key, draws: dict[Key, _Draw]) -> Any:
     source, contender = study.sources[key.source], study.contenders[key.contender]
-    stream = _stream(study, key, _TRAINING)
-    p, q = source.draw(key.n, stream, null=key.null)
-    pooled, _ = _Draw(p, q, int(stream.integers(2**53))).pool(contender, source)
+    place = replace(key, contender=0)
+    if place not in draws:
+        draws[place] = _fresh_draw(study, key, _TRAINING)
+    pooled, fits = draws[place].pool(contender, source)
     discrepancy = contender.build(source, pooled.pool)
-    return discrepancy.learn(pooled.pool, pooled.is_p, pooled.stream("learn"))
+    test = fits.shared(discrepancy) if study.share_fits else discrepancy
+    return test.learn(pooled.pool, pooled.is_p, pooled.stream("learn"))
