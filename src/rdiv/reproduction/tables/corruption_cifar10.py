@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 from rdiv.models import ResNet18, Training
 from rdiv.reproduction.benchmark_parts import network_parts
 from rdiv.reproduction.power_table import PowerTable, Setting
 from rdiv.reproduction.reported import paired
 from rdiv.sources import CorruptedCifar10
 
-__all__ = ["KINDS", "REMARKS", "SMALL", "TABLE", "TINY"]
+__all__ = ["REMARKS", "SMALL", "TABLE", "TINY", "corrupted"]
 
 PAPER = paired(
     """
@@ -20,7 +24,6 @@ Impulse  0.000/0.000  0.127/0.185  0.277/0.326  0.629/0.652
 """,
     "{row} {column}",
 )
-KINDS = ("Gauss", "Snow", "Speckle", "Impulse")
 SMALL = ResNet18(
     width=8, blocks=(1, 1), training=Training(epochs=8, batch_size=32, learning_rate=3e-3)
 )
@@ -38,15 +41,17 @@ REMARKS = (
 )
 
 
-def corrupted(size: int, *cells: str) -> dict[str, CorruptedCifar10]:
+def corrupted(source: Callable[..., Any], size: int, *cells: str) -> dict[str, Any]:
     """Sources by kind and share, such as ``Gauss 5%``."""
     found = {}
     for cell in cells:
         kind, share = cell.split()
         fraction = float(share.rstrip("%")) / 100
-        found[cell] = CorruptedCifar10(kind=kind.lower(), fraction=fraction, size=size)
+        found[cell] = source(kind=kind.lower(), fraction=fraction, size=size)
     return found
 
+
+CIFAR10 = partial(corrupted, CorruptedCifar10)
 
 TABLE = PowerTable(
     name="corruption-cifar10",
@@ -57,20 +62,20 @@ TABLE = PowerTable(
     scales={
         "smoke": Setting(
             "8 x 8 pixels, 20 images, 2 trials.",
-            network_parts(TINY, corrupted(8, "Gauss 5%", "Snow 100%"), (20,), 2, 0.1, cell=CELL),
+            network_parts(TINY, CIFAR10(8, "Gauss 5%", "Snow 100%"), (20,), 2, 0.1, cell=CELL),
         ),
         "laptop": Setting(
             "N = 200 images of 16 x 16 pixels; ResNet18 an eighth as wide with two of its four "
             "stages, 8 epochs; 20 trials; H-Div with 19 relabellings, trained afresh for each.",
             network_parts(
-                SMALL, corrupted(16, "Gauss 5%", "Gauss 100%", "Speckle 100%"), (200,), 20, 0.7,
+                SMALL, CIFAR10(16, "Gauss 5%", "Gauss 100%", "Speckle 100%"), (200,), 20, 0.7,
                 cell=CELL,
             ),
         ),
         "paper": Setting(
             "N = 5000, ResNet18 of full size, K = 100, Z = 100, highest severity.",
             network_parts(
-                ResNet18(), corrupted(32, *PAPER.cells), (5000,), 100, 14000.0, relabellings=99,
+                ResNet18(), CIFAR10(32, *PAPER.cells), (5000,), 100, 14000.0, relabellings=99,
                 cell=CELL,
             ),
         ),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from rdiv.models import ResNet18
 from rdiv.reproduction.benchmark_parts import network_parts
 from rdiv.reproduction.power_table import PowerTable, Setting
 from rdiv.reproduction.reported import paired
-from rdiv.reproduction.tables.corruption_cifar10 import REMARKS, SMALL, TINY
+from rdiv.reproduction.tables.corruption_cifar10 import REMARKS, SMALL, TINY, corrupted
 from rdiv.sources import CorruptedImagenet
 
 __all__ = ["TABLE"]
@@ -22,17 +24,7 @@ Impulse  0.000/0.000  0.339/0.485  0.545/0.635  1.000/1.000
     "{row} {column}",
 )
 CELL = "{source}"
-
-
-def corrupted(size: int, *cells: str) -> dict[str, CorruptedImagenet]:
-    """Sources by kind and share, such as ``Gauss 5%``."""
-    found = {}
-    for cell in cells:
-        kind, share = cell.split()
-        fraction = float(share.rstrip("%")) / 100
-        found[cell] = CorruptedImagenet(kind=kind.lower(), fraction=fraction, size=size)
-    return found
-
+IMAGENET = partial(corrupted, CorruptedImagenet)
 
 TABLE = PowerTable(
     name="corruption-imagenet",
@@ -43,13 +35,13 @@ TABLE = PowerTable(
     scales={
         "smoke": Setting(
             "8 x 8 pixels, 20 images, 2 trials.",
-            network_parts(TINY, corrupted(8, "Gauss 5%", "Snow 100%"), (20,), 2, 0.1, cell=CELL),
+            network_parts(TINY, IMAGENET(8, "Gauss 5%", "Snow 100%"), (20,), 2, 0.1, cell=CELL),
         ),
         "laptop": Setting(
             "N = 200 images of 16 x 16 pixels; ResNet18 an eighth as wide with two of its four "
             "stages, 8 epochs; 20 trials; H-Div with 19 relabellings, trained afresh for each.",
             network_parts(
-                SMALL, corrupted(16, "Gauss 5%", "Gauss 100%", "Impulse 100%"), (200,), 20, 0.7,
+                SMALL, IMAGENET(16, "Gauss 5%", "Gauss 100%", "Impulse 100%"), (200,), 20, 0.7,
                 cell=CELL,
             ),
         ),
@@ -57,7 +49,7 @@ TABLE = PowerTable(
             "N = 500, all that the file of 1000 images allows (the paper has 1000 or 5000), at "
             "64 x 64 pixels, ResNet18 of full size, K = 100, Z = 100, highest severity.",
             network_parts(
-                ResNet18(), corrupted(64, *PAPER.cells), (500,), 100, 4400.0, relabellings=99,
+                ResNet18(), IMAGENET(64, *PAPER.cells), (500,), 100, 4400.0, relabellings=99,
                 cell=CELL,
             ),
         ),
