@@ -129,7 +129,7 @@ def run_first_trials(name: str, data_dir: Path, *, most: int, parts: int, tests:
 def test_a_cell_has_its_null_the_paper_and_the_order(tmp_path: Path) -> None:
     found = reproduce("hdgm-size", scale="smoke", out=tmp_path)
     page = found.to_markdown()
-    assert "**d = 10, N = 40** (40 + 40 rows, level 0.05)" in page
+    assert "**d = 10, N = 40** (40 + 40 rows, level 0.05, `kde`)" in page
     assert "| paper | here, 95 % interval | type-I error |" in page
     assert "Order here: " in page
     assert "Order here (a test that learns at the better of its protocols): " in page

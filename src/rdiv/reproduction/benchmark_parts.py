@@ -20,11 +20,12 @@ def once(
     trials: int,
     seconds: float,
     *,
+    name: str = "one-fit",
     cell: str = "{n}",
     alphas: tuple[float, ...] = (0.05,),
 ) -> Part:
     """Tests that fit once, or only compare rows."""
-    return Part("one-fit", tests, sources, sizes, trials, seconds=seconds, cell=cell, alphas=alphas)
+    return Part(name, tests, sources, sizes, trials, seconds=seconds, cell=cell, alphas=alphas)
 
 
 def learner_parts(

@@ -38,15 +38,16 @@ def page(table: PowerTable, lines: Sequence[Line]) -> str:
 
 def _cell(lines: list[Line]) -> Iterator[str]:
     first = lines[0]
-    rows = f"{first['n_p']} + {first['n_q']} rows"
-    yield f"**{cell_title(first['cell'])}** ({rows}, level {first['alpha']:g})"
+    facts = [f"{first['n_p']} + {first['n_q']} rows", f"level {first['alpha']:g}"]
+    models = dict.fromkeys(line["model"] for line in lines if line["protocol"] == "whole")
+    facts += [f"`{model}`" for model in models if model]
+    yield f"**{cell_title(first['cell'])}** ({', '.join(facts)})"
     yield ""
     yield "| test | protocol | paper | here, 95 % interval | type-I error | paper is |"
     yield "|---|---|---|---|---|---|"
     for line in lines:
         paper = "" if line["paper"] is None else f"{line['paper']:.3f}"
-        model = f" `{line['model']}`" if line["model"] and line["protocol"] == "whole" else ""
-        parts = (f"{line['method']}{model}", line["protocol"], paper, rate_text(line))
+        parts = (line["method"], line["protocol"], paper, rate_text(line))
         yield f"| {' | '.join(parts)} | {rate_text(line, 'null_')} | {verdict(line)} |"
     yield ""
     twice = " (a test that learns at the better of its protocols)"

@@ -7,12 +7,13 @@ from functools import partial
 from typing import Any
 
 from rdiv.models import ResNet18, Training
-from rdiv.reproduction.benchmark_parts import network_parts
+from rdiv.reproduction.benchmark_parts import network_parts, once
+from rdiv.reproduction.methods import model_tests
 from rdiv.reproduction.power_table import PowerTable, Setting
 from rdiv.reproduction.reported import paired
 from rdiv.sources import CorruptedCifar10
 
-__all__ = ["REMARKS", "SMALL", "TABLE", "TINY", "corrupted"]
+__all__ = ["LARGE", "REMARKS", "SMALL", "TABLE", "TINY", "corrupted"]
 
 PAPER = paired(
     """
@@ -28,7 +29,7 @@ SMALL = ResNet18(
     width=8, blocks=(1, 1), training=Training(epochs=8, batch_size=32, learning_rate=3e-3)
 )
 TINY = ResNet18(width=8, blocks=(1,), epochs=1)
-CELL = "{source}"
+CELL, LARGE = "{source}", "{source}, N = {n}"
 REMARKS = (
     "The paper's percentages are read as the share of images of q that are corrupted (at the "
     "highest severity, which it does not state); `100%` has all of them corrupted and is not in "
@@ -66,10 +67,17 @@ TABLE = PowerTable(
         ),
         "laptop": Setting(
             "N = 200 images of 16 x 16 pixels; ResNet18 an eighth as wide with two of its four "
-            "stages, 8 epochs; 20 trials; H-Div with 19 relabellings, trained afresh for each.",
-            network_parts(
-                SMALL, CIFAR10(16, "Gauss 5%", "Gauss 100%", "Speckle 100%"), (200,), 20, 0.7,
-                cell=CELL,
+            "stages, 8 epochs; 20 trials; H-Div with 19 relabellings, trained afresh for each. "
+            "R-Div, score and omnibus, which train once, also at N = 1000, 40 trials.",
+            (
+                *network_parts(
+                    SMALL, CIFAR10(16, "Gauss 5%", "Gauss 100%", "Speckle 100%"), (200,), 20, 0.7,
+                    cell=CELL,
+                ),
+                once(
+                    model_tests(SMALL), CIFAR10(16, "Gauss 5%", "Gauss 100%"), (1000,), 40, 4.0,
+                    name="one-fit-large", cell=LARGE,
+                ),
             ),
         ),
         "paper": Setting(

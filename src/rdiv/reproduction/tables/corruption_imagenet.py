@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from rdiv.models import ResNet18
-from rdiv.reproduction.benchmark_parts import network_parts
+from rdiv.reproduction.benchmark_parts import network_parts, once
+from rdiv.reproduction.methods import model_tests
 from rdiv.reproduction.power_table import PowerTable, Setting
 from rdiv.reproduction.reported import paired
-from rdiv.reproduction.tables.corruption_cifar10 import REMARKS, SMALL, TINY, corrupted
+from rdiv.reproduction.tables.corruption_cifar10 import LARGE, REMARKS, SMALL, TINY, corrupted
 from rdiv.sources import CorruptedImagenet
 
 __all__ = ["TABLE"]
@@ -39,10 +40,17 @@ TABLE = PowerTable(
         ),
         "laptop": Setting(
             "N = 200 images of 16 x 16 pixels; ResNet18 an eighth as wide with two of its four "
-            "stages, 8 epochs; 20 trials; H-Div with 19 relabellings, trained afresh for each.",
-            network_parts(
-                SMALL, IMAGENET(16, "Gauss 5%", "Gauss 100%", "Impulse 100%"), (200,), 20, 0.7,
-                cell=CELL,
+            "stages, 8 epochs; 20 trials; H-Div with 19 relabellings, trained afresh for each. "
+            "R-Div, score and omnibus, which train once, also at N = 500, 40 trials.",
+            (
+                *network_parts(
+                    SMALL, IMAGENET(16, "Gauss 5%", "Gauss 100%", "Impulse 100%"), (200,), 20, 0.7,
+                    cell=CELL,
+                ),
+                once(
+                    model_tests(SMALL), IMAGENET(16, "Gauss 5%", "Gauss 100%"), (500,), 40, 2.0,
+                    name="one-fit-large", cell=LARGE,
+                ),
             ),
         ),
         "paper": Setting(
