@@ -33,6 +33,9 @@ def check_smoke(name: str, folder: Path) -> None:
     assert f"rdiv reproduce {name} --scale smoke --seed 3" in found.to_markdown()
     picture = ElementTree.parse(folder / "out" / f"{name}.svg").getroot()
     assert picture.tag.endswith("svg")
+    if isinstance(found.table, PowerTable):
+        told = any(line["paper"] is not None for line in found.lines)
+        assert ("in the paper" in found.table.figure(back)) == told
     for line in found.lines if isinstance(found.table, PowerTable) else []:
         for side in ("", "null_"):
             numbers = tuple(line[side + part] for part in ("rate", "low", "high"))

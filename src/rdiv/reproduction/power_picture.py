@@ -15,6 +15,7 @@ __all__ = ["PICTURE", "as_svg", "dots"]
 ACROSS = 3
 PICTURE: Any = {"svg.hashsalt": "rdiv", "svg.fonttype": "none", "text.parse_math": False}
 OURS, PAPER, NULL = "#1f4e9c", "#c2410c", "0.55"
+IN_THE_PAPER = "in the paper"
 
 
 def dots(lines: Sequence[Line]) -> str:
@@ -33,9 +34,13 @@ def dots(lines: Sequence[Line]) -> str:
         for axes in grid.flat[len(cells) :]:
             axes.set_visible(False)
         for axes, cell in zip(grid.flat, cells, strict=False):
-            _panel(axes, [line for line in lines if line["cell"] == cell], tests)
-            axes.set_title(cell_title(cell), fontsize="medium")
+            some = [line for line in lines if line["cell"] == cell]
+            _panel(axes, some, tests)
+            axes.set_title(_title(some[0]), fontsize="medium")
         handles, labels = grid.flat[0].get_legend_handles_labels()
+        if all(line["paper"] is None for line in lines):
+            where = labels.index(IN_THE_PAPER)
+            del handles[where], labels[where]
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
         return as_svg(figure)
 
@@ -50,6 +55,12 @@ def as_svg(figure: Any) -> str:
 def _label(line: Line) -> str:
     protocol = "" if line["protocol"] == "whole" else f", {line['protocol']}"
     return f"{line['method']}{protocol}"
+
+
+def _title(line: Line) -> str:
+    """What a cell is called, and how many rows of p it has."""
+    name = cell_title(line["cell"])
+    return name if "N =" in name else f"{name}, N = {line['n_p']}"
 
 
 def _panel(axes: Any, lines: Sequence[Line], tests: list[str]) -> None:
@@ -71,7 +82,7 @@ def _panel(axes: Any, lines: Sequence[Line], tests: list[str]) -> None:
     told = [(rate, place) for rate, place in told if rate is not None]
     axes.scatter(
         [rate for rate, _ in told], [place - 0.25 for _, place in told], marker="D", s=22,
-        facecolors="none", edgecolors=PAPER, label="in the paper",
+        facecolors="none", edgecolors=PAPER, label=IN_THE_PAPER,
     )  # fmt: skip
     axes.axvline(lines[0]["alpha"], color="0.5", linestyle=":", linewidth=1)
     axes.set(xlim=(-0.03, 1.03), ylim=(len(tests) - 0.4, -0.6))
