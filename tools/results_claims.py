@@ -12,6 +12,8 @@ from typing import Any
 
 from scipy.stats import binom
 
+from rdiv.reproduction.power_page import cell_title
+
 Line = dict[str, Any]
 
 STANDS, NEARLY, PARTLY = "stands", "nearly stands", "stands in part"
@@ -203,10 +205,11 @@ def _against_h(table: str, says: str, why: str = SMALL) -> Callable[[Book], Clai
             r, h, s = (book.of(table, method, cell) for method in ("R-Div", "H-Div", "score"))
             better.append(r["low"] > h["high"])
             worse.append(h["low"] > r["high"])
-            parts.append(f"{cell} {r['rate']:.2f} / {h['rate']:.2f} / {s['rate']:.2f}")
+            rates = f"{r['rate']:.2f} / {h['rate']:.2f} / {s['rate']:.2f}"
+            parts.append(f"{cell_title(cell)}: {rates}")
         return Claim(
             says,
-            "R-Div / H-Div / score: " + "; ".join(parts),
+            "R-Div / H-Div / score, " + "; ".join(parts),
             STANDS if all(better) else PARTLY if any(better) else ELSEWHERE if any(worse) else OPEN,
             why,
         )
@@ -222,9 +225,9 @@ def colored_mnist(book: Book) -> Claim:
     good = [all(line["high"] >= 0.951 for line in lines[:2]) for lines in pairs.values()]
     return Claim(
         "Colored-MNIST: R-Div has power 1.000, H-Div 0.951",
-        "R-Div / H-Div / score: "
+        "R-Div / H-Div / score, "
         + "; ".join(
-            f"{'plain against coloured' if cell == 'power' else cell} "
+            f"{'plain against coloured' if cell == 'power' else cell}: "
             + " / ".join(f"{line['rate']:.2f}" for line in lines)
             for cell, lines in pairs.items()
         ),

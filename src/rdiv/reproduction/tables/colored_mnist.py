@@ -62,6 +62,9 @@ TABLE = PowerTable(
         "flipped in a tenth. p has both channels alike (`power`), so the inputs differ plainly; "
         "in `colour alone` p is coloured at random, so only the correlation with the label "
         "differs.",
+        "A network with more weights than rows learns both samples by heart, flipped labels "
+        "included, and its mean losses are alike; they differ where the colours of one sample "
+        "mislead it (`colour alone`).",
         "Tests that look at the inputs can see the colour itself, which the paper's numbers for "
         "them (0.19 to 0.63) hardly show; the paper does not say how its colours were made.",
     ),

@@ -23,7 +23,9 @@ REMARKS = (
     "Under the null both samples come from the first domain of the pair.",
     "A network trained on both domains at once learns both, and its mean losses differ only as far "
     "as one domain is harder than the other; that the domains look different is for the gradients "
-    "(score) to see.",
+    "(score) to see. Which pairs are easy for R-Div therefore depends on the network, on how long "
+    "it is trained and on N, and need not be those of the paper: two domains that a small network "
+    "finds equally hard leave it nothing to see.",
 )
 
 
