@@ -200,13 +200,15 @@ def _against_h(table: str, says: str, why: str = SMALL) -> Callable[[Book], Clai
     """R-Div against H-Div, cell by cell: where either is shown to be ahead."""
 
     def claim(book: Book) -> Claim:
-        parts, better, worse = [], [], []
-        for cell in book.cells(table, "H-Div"):
-            r, h, s = (book.of(table, method, cell) for method in ("R-Div", "H-Div", "score"))
-            better.append(r["low"] > h["high"])
-            worse.append(h["low"] > r["high"])
-            rates = f"{r['rate']:.2f} / {h['rate']:.2f} / {s['rate']:.2f}"
-            parts.append(f"{cell_title(cell)}: {rates}")
+        parts, better, worse, both = [], [], [], book.cells(table, "H-Div")
+        for cell in book.cells(table):
+            r, s = (book.of(table, method, cell) for method in ("R-Div", "score"))
+            h = book.of(table, "H-Div", cell) if cell in both else None
+            if h is not None:
+                better.append(r["low"] > h["high"])
+                worse.append(h["low"] > r["high"])
+            rates = [f"{line['rate']:.2f}" if line else "-" for line in (r, h, s)]
+            parts.append(f"{cell_title(cell)}: {' / '.join(rates)}")
         return Claim(
             says,
             "R-Div / H-Div / score, " + "; ".join(parts),

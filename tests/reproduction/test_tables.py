@@ -109,6 +109,7 @@ def test_the_first_trial_of_the_paper_plan(name: str, data_dir: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.data
+@pytest.mark.timeout(3600)  # full networks, on a machine that may do other work
 @pytest.mark.parametrize("name", POWERS)
 def test_the_first_trial_of_every_part_of_the_paper_plan(name: str, data_dir: Path) -> None:
     run_first_trials(name, data_dir, most=64, parts=99, tests=99)
