@@ -43,13 +43,13 @@ REASONS = """\
 A claim that fails at a sample size of the paper *does not stand*; one that fails here with other
 data or at other sizes *does not show here*; one that our intervals cannot decide *stays open*.
 
-The main reason: the numbers that the paper prints are not all those of the test that it defines.
-Its published scripts reject always on HIGGS (two samples of one distribution included), compute
-another statistic on Blob and HDGM (`cross-risk` here), and draw new data for each relabelling of
-MNIST. The other: one model fitted to both samples often serves both, and then its mean losses are
-alike although the samples are not. What R-Div asks is whether they are alike *for the model*;
-`score` asks of the same fit in which direction each sample would move it; each sees what the other
-misses, and `omnibus` has both.\
+Why claims fail: first, the numbers that the paper prints are not all those of the test that it
+defines. Its published scripts reject always on HIGGS (two samples of one distribution included),
+compute another statistic on Blob and HDGM (`cross-risk` here), and draw new data for each
+relabelling of MNIST. Second, one model fitted to both samples often serves both, and then its mean
+losses are alike although the samples are not. What R-Div asks is whether they are alike *for the
+model*; `score` asks of the same fit in which direction each sample would move it; each sees what
+the other misses, and `omnibus` has both.\
 """
 READING = """\
 How to read a table: protocol `whole` tests all rows; `half` learns on one half of each sample and
