@@ -49,10 +49,21 @@ class Book:
         lines = (x for x in self.lines[table] if x["method"] == method and x["alpha"] == 0.05)
         return list(dict.fromkeys(line["cell"] for line in lines))
 
-    def best(self, table: str, cell: str, *but: str) -> Line:
-        """The line of another method with the highest rate in a cell."""
-        others = [x for x in self.lines[table] if x["cell"] == cell and x["method"] not in but]
-        return max(others, key=lambda line: line["rate"])
+    def best(self, table: str, cell: str, *but: str, fresh: bool = False) -> Line:
+        """The line of another method with the highest rate in a cell.
+
+        Trials of `fresh` share trainings, so their intervals are too narrow to show that R-Div is
+        behind; they count only where R-Div must be ahead of all.
+        """
+        return max(
+            (
+                line
+                for line in self.lines[table]
+                if line["cell"] == cell and line["method"] not in but
+                if fresh or line["protocol"] != "fresh"
+            ),
+            key=lambda line: line["rate"],
+        )
 
 
 def claims(book: Book) -> Iterator[Claim]:
@@ -99,7 +110,7 @@ def levels(book: Book) -> str:
 
 def higgs(book: Book) -> Claim:
     r = book.of("higgs", "R-Div", "1000")
-    kernel = book.best("higgs", "1000", *OURS)
+    kernel = book.best("higgs", "1000", *OURS, fresh=True)
     h, largest = (book.of("higgs", method, "1000") for method in ("H-Div", "H-Div (max)"))
     ahead = r["low"] > max(kernel["high"], h["high"])
     full = r["rejections"] == r["trials"]
@@ -110,21 +121,21 @@ def higgs(book: Book) -> Claim:
         f"{kernel['method']} ({kernel['protocol']}) {kernel['rate']:.2f}",
         STANDS if full and ahead else NEARLY if ahead else FALLS,
         "The 1.000 was not measured by a test: the published script rejects always, on two samples "
-        "of one distribution too. Measured properly, R-Div "
-        + ("is still well ahead, " if ahead else "is not ahead, ")
-        + "but for H-Div by the largest gain, which contains half of R-Div.",
+        "of one distribution too. Measured properly, R-Div is "
+        + ("still well ahead of all but H-Div by the largest gain" if ahead else "not ahead")
+        + "; that H-Div contains half of R-Div.",
     )
 
 
 def mnist(book: Book) -> Claim:
     r, h, s = (book.of("mnist", method, "200") for method in ("R-Div", "H-Div", "score"))
-    good = [line["high"] >= 0.995 for line in (r, h)]
+    other = book.best("mnist", "200", *OURS)
+    good = [r["high"] >= 0.995, h["high"] >= 0.995, other["high"] < min(r["low"], h["low"])]
     verdict = STANDS if all(good) else PARTLY if any(good) else ELSEWHERE
     return Claim(
         "MNIST: R-Div and H-Div have power 1.000 from N = 200 on, the others far less",
         f"at N = 200 R-Div {text(r)}, H-Div {text(h)}, score {s['rate']:.2f}, kernel tests and "
-        "classifiers up to "
-        f"{book.best('mnist', '200', *OURS)['rate']:.2f}",
+        f"classifiers up to {other['rate']:.2f}",
         verdict,
         "The published script draws new data for each relabelling, which is no permutation test. "
         "Our GAN's digits are a stand-in and easy for tests of the inputs, but one autoencoder of "
@@ -148,18 +159,16 @@ def overfitting(book: Book) -> Claim:
     )
 
 
-def _hdgm(book: Book, table: str, what: str, sizes: tuple[str, ...]) -> Claim:
-    """R-Div against the best other method of the paper; `sizes` are among the paper's own."""
-    parts, behind = [], set()
+def _hdgm(book: Book, table: str, what: str, own_size: str) -> Claim:
+    """R-Div against the best other method of the paper; `own_size` ends cells that it has too."""
+    parts, behind = [], []
     for cell in book.cells(table):
-        r, s = book.of(table, "R-Div", cell), book.of(table, "score", cell)
-        other = book.best(table, cell, "R-Div", *BEYOND)
-        if other["low"] > r["high"]:
-            behind.add(cell)
-        parts.append(
-            f"{cell}: R-Div {r['rate']:.2f}, {other['method']} {text(other)}, score {s['rate']:.2f}"
-        )
-    falls = any(cell.endswith(size) for cell in behind for size in sizes)
+        r, other = book.of(table, "R-Div", cell), book.best(table, cell, "R-Div", *BEYOND)
+        behind += [cell] if other["low"] > r["high"] else []
+        beyond = [f"{name} {book.of(table, name, cell)['rate']:.2f}" for name in BEYOND[:2]]
+        found = [f"R-Div {r['rate']:.2f}", f"{other['method']} {text(other)}", *beyond]
+        parts.append(f"{cell}: {', '.join(found)}")
+    falls = any(cell.endswith(own_size) for cell in behind)
     return Claim(
         f"HDGM: R-Div is the best of all methods {what}",
         "; ".join(parts),
@@ -170,11 +179,11 @@ def _hdgm(book: Book, table: str, what: str, sizes: tuple[str, ...]) -> Claim:
 
 
 def hdgm_dimension(book: Book) -> Claim:
-    return _hdgm(book, "hdgm-dimension", "in every dimension (N = 4000)", ("N = 4000",))
+    return _hdgm(book, "hdgm-dimension", "in every dimension (N = 4000)", "N = 4000")
 
 
 def hdgm_size(book: Book) -> Claim:
-    return _hdgm(book, "hdgm-size", "at every size (N = 1000 to 5000)", ("N = 1000",))
+    return _hdgm(book, "hdgm-size", "at every size (N = 1000 to 5000)", "N = 1000")
 
 
 def blob(book: Book) -> Claim:

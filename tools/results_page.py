@@ -55,8 +55,8 @@ READING = """\
 How to read a table: protocol `whole` tests all rows; `half` learns on one half of each sample and
 tests the other; `fresh` learns on another draw of N rows and tests all rows of this one, as Liu et
 al. (2020) do, so it has seen twice the data; its trials share a few trainings, so its intervals are
-too narrow. "paper is" says whether the paper's number lies inside our interval, two of its standard
-errors granted.\
+too narrow, and no verdict against R-Div rests on them. "paper is" says whether the paper's number
+lies inside our interval, two of its standard errors granted.\
 """
 
 

@@ -143,7 +143,8 @@ def lines_of(name: str, **rates: float) -> list[Line]:
         ("higgs", {"R_Div": 1.0}, "stands"),
         ("mnist", {"R_Div": 1.0, "H_Div": 1.0}, "stands"),
         ("mnist", {"R_Div": 1.0}, "stands in part"),
-        ("mnist", {}, "does not show here"),
+        ("mnist", {"R_Div": 1.0, "H_Div": 1.0, "MMD_D": 1.0}, "stands in part"),
+        ("mnist", {"MMD_D": 1.0}, "does not show here"),
         ("hdgm-dimension", {"H_Div": 0.9}, "does not show here"),
         ("hdgm-size", {"H_Div": 0.9}, "does not stand"),
         ("hdgm-size", {"score": 0.9}, "stays open"),
@@ -161,6 +162,21 @@ def test_verdicts_follow_the_numbers(name: str, rates: dict[str, float], verdict
     assert claim.verdict == verdict
     assert claim.verdict in VERDICTS
     assert list(summary([claim])) == [f"- **{verdict.capitalize()}** (1): {claim.says}."]
+
+
+def test_trials_that_share_trainings_show_nothing_against_r_div() -> None:
+    verdicts = {}
+    for protocol in ("half", "fresh"):
+        lines = lines_of("hdgm-size", MMD_D=0.6)
+        kept = [x for x in lines if x["method"] != "MMD-D" or x["protocol"] == protocol]
+        verdicts[protocol] = CLAIMS["hdgm-size"](Book({"hdgm-size": kept})).verdict
+        higgs = [
+            x
+            for x in lines_of("higgs", R_Div=1.0, MMD_D=1.0)
+            if x["method"] != "MMD-D" or x["protocol"] == protocol
+        ]
+        assert CLAIMS["higgs"](Book({"higgs": higgs})).verdict == "does not stand"
+    assert verdicts == {"half": "does not show here", "fresh": "stays open"}
 
 
 @pytest.mark.parametrize(
