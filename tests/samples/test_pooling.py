@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import torch
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 import rdiv
@@ -597,3 +601,80 @@ def test_strata_may_be_ints_in_one_sample_and_floats_in_the_other() -> None:
         X[:15], X[15:], strata=(np.arange(15) % 3, (np.arange(15) % 3).astype(float)), rng=0
     )
     assert len(set(pooled.pool.strata.tolist())) == 3
+
+
+class TestContentNotEncoding:
+    """The same numbers give the same pool, folds and p-value, however a computer writes them."""
+
+    WHOLE = np.random.default_rng(5).integers(-3, 4, size=(70, 3))
+
+    @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float16, np.float32])
+    @pytest.mark.parametrize("model", ["kde", "boosting", make_pipeline(StandardScaler(), PCA(1))])
+    def test_types_of_an_array(self, dtype: type, model: Any) -> None:
+        labelled = model == "boosting"
+        y = np.array(["no", "yes"])[(self.WHOLE.sum(axis=1) > 0).astype(int)]
+
+        def result(x: np.ndarray) -> str:
+            p, q = ((x[:40], y[:40]), (x[40:], y[40:])) if labelled else (x[:40], x[40:])
+            folds = None if model == "kde" else 3
+            found = rdiv.two_sample_test(p, q, model=model, folds=folds, n_resamples=99, rng=0)
+            return found.to_json()
+
+        floats = self.WHOLE.astype(np.float64)
+        assert result(self.WHOLE.astype(dtype)) == result(floats)
+        assert result(np.where(floats == 0, -0.0, floats)) == result(floats)
+
+    def test_datasets_of_two_types(self) -> None:
+        class Rows(Dataset):  # type: ignore[type-arg]
+            def __init__(self, x: np.ndarray) -> None:
+                self.x = x
+
+            def __len__(self) -> int:
+                return len(self.x)
+
+            def __getitem__(self, i: int) -> np.ndarray:
+                return self.x[i]
+
+        pools = [
+            pool_samples(Rows(self.WHOLE[:40].astype(dtype)), Rows(self.WHOLE[40:]), rng=0).pool
+            for dtype in (np.float32, np.int64)
+        ]
+        assert pools[0].keys.tobytes() == pools[1].keys.tobytes()
+        assert pools[0].numbers().tobytes() == pools[1].numbers().tobytes()
+        assert (
+            pools[0].keys.tobytes()
+            == pool_samples(self.WHOLE[:40], self.WHOLE[40:], rng=0).pool.keys.tobytes()
+        )
+
+    def test_images_are_single_precision_and_tables_double(self) -> None:
+        images = self.WHOLE[:60].reshape(20, 1, 3, 3)
+        for dtype in (np.uint8, np.float32, np.float64):
+            x = np.abs(images).astype(dtype)
+            assert pool_samples(x[:10], x[10:], rng=0).pool.numbers().dtype == np.float32
+            table = x.reshape(20, 9)
+            assert pool_samples(table[:10], table[10:], rng=0).pool.numbers().dtype == np.float64
+
+    def test_missing_cells_of_any_library(self) -> None:
+        cells = [1.0, None, 3.0, 4.0, None, 6.0]
+        floats = [np.nan if cell is None else cell for cell in cells]
+        decimals = [None if cell is None else Decimal(cell) for cell in cells]
+        columns = [
+            pd.DataFrame({"a": floats}),
+            pd.DataFrame({"a": pd.array(cells, dtype="Int64")}),
+            pl.DataFrame({"a": cells}),
+            pl.DataFrame({"a": floats}),
+            pl.DataFrame({"a": decimals}),
+            pa.table({"a": cells}),
+        ]
+        keys = set()
+        for whole in columns:
+            cut = whole.slice if hasattr(whole, "slice") else lambda s, n, w=whole: w[s : s + n]
+            keys.add(pool_samples(cut(0, 3), cut(3, 3), rng=0).pool.keys.tobytes())
+        assert len(keys) == 1
+
+    @pytest.mark.parametrize("order", ["ba", "ab"])
+    def test_levels_of_categories_are_sorted_however_files_list_them(self, order: str) -> None:
+        dtype = pd.CategoricalDtype(list(order))
+        whole = pd.DataFrame({"a": pd.Series(list("abbaba"), dtype=dtype), "n": range(6)})
+        pool = pool_samples(whole[:3], whole[3:], rng=0).pool
+        assert pool.x["a"].cat.categories.tolist() == ["a", "b"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdiv.samples.row_keys import array_words, column_words, digest, row_keys, text_words
+from rdiv.samples.row_keys import array_keys, digest, number_words, row_keys, text_words
 
 RNG = np.random.default_rng(0)
 PINNED = [
@@ -17,20 +17,16 @@ PINNED = [
 PINNED_DIGEST = "0xc6d7eb306c68f5fb1a4d54289c31daba"
 
 
-def keys_of(x: np.ndarray) -> np.ndarray:
-    return row_keys([array_words(x)])
-
-
 def distinct(keys: np.ndarray) -> int:
     return len(np.unique(keys, axis=0))
 
 
 def test_a_key_is_a_function_of_the_row_alone() -> None:
     x = RNG.normal(size=(500, 7))
-    keys = keys_of(x)
+    keys = array_keys(x)
     order = RNG.permutation(500)
-    assert keys_of(x[order]).tobytes() == keys[order].tobytes()
-    assert keys_of(x[123:124]).tobytes() == keys[123:124].tobytes()
+    assert array_keys(x[order]).tobytes() == keys[order].tobytes()
+    assert array_keys(x[123:124]).tobytes() == keys[123:124].tobytes()
     assert distinct(keys) == 500
 
 
@@ -38,9 +34,9 @@ def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     from rdiv.samples import row_keys as module
 
     x = RNG.normal(size=(300, 5))
-    keys = keys_of(x)
+    keys = array_keys(x)
     monkeypatch.setattr(module, "_BLOCK_WORDS", 64)
-    assert keys_of(x).tobytes() == keys.tobytes()
+    assert array_keys(x).tobytes() == keys.tobytes()
 
 
 def test_keys_are_the_same_on_every_machine_and_version() -> None:
@@ -52,19 +48,19 @@ def test_keys_are_the_same_on_every_machine_and_version() -> None:
 
 def test_where_a_value_stands_matters() -> None:
     swapped = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 3.0], [3.0, 2.0, 1.0], [1.0, 3.0, 2.0]])
-    assert distinct(keys_of(swapped)) == 4
+    assert distinct(array_keys(swapped)) == 4
     moved = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]])
-    assert distinct(keys_of(moved)) == 4
-    words = array_words(moved)
+    assert distinct(array_keys(moved)) == 4
+    words = number_words(moved)
     together, apart = row_keys([words]), row_keys([words[:, :1], words[:, 1:]])
     assert together.tobytes() == apart.tobytes()
 
 
 def test_small_integers_do_not_collide() -> None:
     grid = np.stack(np.meshgrid(*[np.arange(12)] * 4), axis=-1).reshape(-1, 4)
-    assert distinct(keys_of(grid)) == 12**4
-    assert distinct(keys_of(grid.astype(np.float64))) == 12**4
-    assert distinct(keys_of(grid)[:, :1]) == 12**4  # each half of the key does it alone
+    assert distinct(array_keys(grid)) == 12**4
+    assert distinct(array_keys(grid.astype(np.float64))) == 12**4
+    assert distinct(array_keys(grid)[:, :1]) == 12**4  # each half of the key does it alone
 
 
 def test_one_bit_changes_half_of_the_key() -> None:
@@ -77,23 +73,48 @@ def test_one_bit_changes_half_of_the_key() -> None:
         assert abs(flips - 0.5) < 5 * 0.5 / np.sqrt(200 * 128)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float64, np.bool_])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint64, np.float16, np.float32, np.bool_])
 @pytest.mark.parametrize("columns", [1, 3, 8, 9])
-def test_rows_of_any_type_and_width(dtype: type, columns: int) -> None:
+def test_keys_are_of_numbers_not_of_their_type(dtype: type, columns: int) -> None:
     x = RNG.integers(0, 2, size=(64, columns)).astype(dtype)
-    words = array_words(x)
-    assert words.dtype == np.uint64
-    assert words.shape == (64, -(-x.dtype.itemsize * columns // 8))
-    assert distinct(keys_of(x)) == len(np.unique(x, axis=0))
+    assert array_keys(x).tobytes() == array_keys(x.astype(np.float64)).tobytes()
+    assert distinct(array_keys(x)) == len(np.unique(x, axis=0))
+
+
+def test_floats_keep_the_keys_they_always_had() -> None:
+    """Pinned before integers and single precision got the keys of the same numbers."""
+    x = np.array([[0.1, -2.5], [1e300, np.nan]])
+    assert array_keys(x).tobytes() == row_keys([x.view(np.uint64)]).tobytes()
+    assert hex(digest(array_keys(x))) == "0xcdfe003988ef2747ea08159e35cacbaf"
+
+
+def test_zero_has_no_sign_and_nan_is_one() -> None:
+    zeros = np.array([[0.0, 1.0], [-0.0, 1.0]])
+    assert distinct(array_keys(zeros)) == 1
+    odd = np.array([np.nan, -np.nan, np.inf - np.inf])
+    odd.view(np.uint64)[0] ^= 1
+    assert len(np.unique(number_words(odd))) == 1
+
+
+def test_whole_numbers_beyond_floats_stay_apart() -> None:
+    near = 2**53 + np.arange(4)
+    assert len(np.unique(number_words(near))) == 4
+    even = near[::2]
+    assert number_words(even).tobytes() == number_words(even.astype(np.float64)).tobytes()
+    low = np.array([-(2**63), -(2**63) + 1, -1])
+    high = low.view(np.uint64)  # the same bits, other numbers
+    assert len(np.unique(np.concatenate([number_words(low), number_words(high)]))) == 6
+    top = np.array([2**63 - 1])
+    assert number_words(top).tobytes() == number_words(top.astype(np.uint64)).tobytes()
 
 
 def test_memory_layout_does_not_matter() -> None:
     x = RNG.normal(size=(20, 6))
-    keys = keys_of(x)
-    assert keys_of(np.asfortranarray(x)).tobytes() == keys.tobytes()
-    assert keys_of(np.repeat(x, 2, axis=1)[:, ::2]).tobytes() == keys.tobytes()
-    assert keys_of(x[::-1]).tobytes() == keys[::-1].tobytes()
-    assert keys_of(x.reshape(20, 2, 3)).tobytes() == keys.tobytes()
+    keys = array_keys(x)
+    assert array_keys(np.asfortranarray(x)).tobytes() == keys.tobytes()
+    assert array_keys(np.repeat(x, 2, axis=1)[:, ::2]).tobytes() == keys.tobytes()
+    assert array_keys(x[::-1]).tobytes() == keys[::-1].tobytes()
+    assert array_keys(x.reshape(20, 2, 3)).tobytes() == keys.tobytes()
 
 
 def test_text_has_one_word_a_level() -> None:
@@ -106,13 +127,9 @@ def test_text_has_one_word_a_level() -> None:
 
 
 def test_numbers_have_a_word_each() -> None:
-    assert column_words(np.array([1, 2, 1], dtype=np.int8)).shape == (3, 1)
-    assert (
-        column_words(np.array([1, 2])).tobytes() == column_words(np.array([1, 2], "i2")).tobytes()
-    )
     floats = np.array([0.5, 0.25, 1e300, 5e-324, np.nan])
-    assert len(np.unique(column_words(floats))) == 5
-    assert column_words(floats[:2].astype("f4")).tobytes() == column_words(floats[:2]).tobytes()
+    assert len(np.unique(number_words(floats))) == 5
+    assert number_words(floats[:2].astype("f4")).tobytes() == number_words(floats[:2]).tobytes()
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=6, unique=True))

@@ -257,13 +257,12 @@ def aligned(probabilities: Any, codes: NDArray[np.intp], pool: Pool) -> NDArray[
 
 
 def estimator_inputs(estimator: Any, pool: Pool) -> Any:
-    """Rows as given for a pipeline, numbers for a bare estimator."""
+    """Rows in their shape for a pipeline (a table as given), a matrix for a bare estimator."""
     from sklearn.pipeline import Pipeline
 
     if isinstance(estimator, Pipeline):
-        return pool.given()
-    numbers = pool.numbers()
-    matrix = numbers.reshape(len(numbers), -1)
+        return pool.numbers() if pool.table is None else pool.x
+    matrix = pool.matrix()
     if not _takes_nan(estimator):
         require_finite(matrix, who=type(estimator).__name__)
     return matrix

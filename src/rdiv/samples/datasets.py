@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.progress import counting
-from rdiv.samples.row_keys import Keys, array_words, row_keys
+from rdiv.samples.row_keys import Keys, array_keys
 
 __all__ = ["DatasetRows", "is_torch_dataset", "plain_array", "read_dataset", "rows_at_once"]
 
@@ -84,33 +84,24 @@ class DatasetRows:
 
     def joined(self, other: DatasetRows) -> DatasetRows:
         """These rows and those of another sample, in one type."""
-        dtype = np.result_type(self.dtype, other.dtype)
-        parts = [part.as_type(dtype) for part in (self, other)]
         return DatasetRows(
             (*self.datasets, *other.datasets),
             np.concatenate([self.source, other.source + len(self.datasets)]),
             np.concatenate([self.place, other.place]),
             self.row_shape,
-            dtype,
-            np.concatenate([part.keys for part in parts]),
+            np.result_type(self.dtype, other.dtype),
+            np.concatenate([self.keys, other.keys]),
         )
-
-    def as_type(self, dtype: np.dtype[Any]) -> DatasetRows:
-        """The same rows in another type, which takes one more reading."""
-        if dtype == self.dtype:
-            return self
-        step = rows_at_once(self.row_shape)
-        blocks = (self[start : start + step] for start in range(0, len(self), step))
-        keys = [_keys(np.asarray(block, dtype=dtype)) for block in blocks]
-        return replace(self, dtype=dtype, keys=np.concatenate(keys))
 
     def _read(self) -> NDArray[Any]:
         rows = np.empty(self.shape, self.dtype)
+        keys = np.empty_like(self.keys)
         for number in np.unique(self.source):
             here = np.flatnonzero(self.source == number)
             items = _items(self.datasets[number], self.place[here])
-            rows[here] = _stacked([_row(item) for item in items], self.row_shape, self.place[here])
-        changed = (_keys(rows) != self.keys).any(axis=1)
+            read = _stacked([_row(item) for item in items], self.row_shape, self.place[here])
+            rows[here], keys[here] = read, array_keys(read)
+        changed = (keys != self.keys).any(axis=1)
         if changed.any():
             raise ValueError(
                 "a dataset must give the same row whenever it is read, got another one for item "
@@ -150,7 +141,7 @@ def read_dataset(dataset: Any, name: str) -> tuple[DatasetRows, NDArray[Any] | N
             at(int(places[0]) + 1)
             items = _items(dataset, places)
             rows = _stacked([_row(item) for item in items], shape, places)
-            keys.append(_keys(rows.astype(dtype)))
+            keys.append(array_keys(rows))
             if parts == 2:
                 targets += [np.asarray(plain_array(item[1])).item() for item in items]
     unread = DatasetRows(
@@ -204,7 +195,3 @@ def _stacked(
                 f"for item {place} beside {shape} of {wanted}; resize or convert them."
             )
     return np.stack(rows).reshape(len(rows), *shape)
-
-
-def _keys(rows: NDArray[Any]) -> Keys:
-    return row_keys([array_words(rows)])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.samples.row_keys import column_words, text_words
+from rdiv.samples.row_keys import number_words, text_words
 
 __all__ = [
     "as_frame",
@@ -81,7 +81,7 @@ def stack(p: Any, q: Any) -> Any:
         )
     p, q = _without_objects(p), _without_objects(q.select(p.columns))
     for name in p.columns:
-        if _differing_levels(p[name], q[name]):
+        if _pandas_categories(p[name], q[name]):
             p, q = _with_all_levels(name, p, q)
             continue
         dtype = _common_type(name, p[name], q[name])
@@ -174,13 +174,11 @@ def _common_number(p: Any, q: Any) -> Any:
     return nw.Int64 if whole else nw.Float64
 
 
-def _differing_levels(p: Any, q: Any) -> bool:
+def _pandas_categories(p: Any, q: Any) -> bool:
     import narwhals as nw
 
     both = p.dtype == nw.Categorical and q.dtype == nw.Categorical
-    if not both or not p.implementation.is_pandas_like():
-        return False
-    return _levels(p) != _levels(q)
+    return both and bool(p.implementation.is_pandas_like())
 
 
 def _levels(column: Any) -> list[Any]:
@@ -189,16 +187,17 @@ def _levels(column: Any) -> list[Any]:
 
 
 def _with_all_levels(name: str, p: Any, q: Any) -> tuple[Any, Any]:
-    """Pandas categories that know all levels of both sides, in sorted order."""
+    """Pandas categories that know all levels of both sides, in an order that no side decides."""
     import narwhals as nw
-    import pandas as pd
 
     levels = {level for side in (p, q) for level in _levels(side[name])}
-    dtype = pd.CategoricalDtype(sorted(levels, key=str))
+    in_order = sorted(levels, key=lambda level: (str(level), type(level).__name__))
 
     def recast(side: Any) -> Any:
         native = side.to_native()
-        return nw.from_native(native.assign(**{name: native[name].astype(dtype)}), eager_only=True)
+        # Not astype: to pandas the same levels in another order are the same type.
+        column = native[name].cat.set_categories(in_order)
+        return nw.from_native(native.assign(**{name: column}), eager_only=True)
 
     return recast(p), recast(q)
 
@@ -272,9 +271,11 @@ def series_words(column: Any) -> NDArray[np.uint64]:
     dtype = column.dtype
     if missing.all():
         return np.full((len(column), 1), _NULL, dtype=np.uint64)
-    if dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean:
+    if dtype.is_numeric() or dtype == nw.Boolean:
         filled = column.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else column
-        words = column_words(np.asarray(filled.to_numpy()))
-        words[missing] = _NULL
-        return words
+        values = np.asarray(filled.to_numpy())
+        values = values.astype(np.float64) if values.dtype.kind not in "biuf" else values
+        words = number_words(values)
+        words[missing | np.isnan(values)] = _NULL
+        return words[:, None]
     return text_words([None if v is None else str(v) for v in python_values(column)])

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.samples.frame_rows import FrameRows
-from rdiv.samples.frames import frame_words, refuse_infinite
-from rdiv.samples.pool import Pool
+from rdiv.samples.frames import refuse_infinite
+from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.pooling import resolve_seed
-from rdiv.samples.row_keys import Keys, array_words, column_words, digest, row_keys, text_words
+from rdiv.samples.row_keys import Keys, digest
 from rdiv.samples.sample import as_sample, plain_array
 from rdiv.samples.targets import encode_labels, target_values
 
@@ -100,10 +99,7 @@ def _canonical_order(
     rows: Any, labels: NDArray[Any], seed: int
 ) -> tuple[Keys, NDArray[np.intp], tuple[int, int]]:
     """Keys of the rows, an order that depends on them and the seed alone, and both as entropy."""
-    words = [array_words(rows)] if isinstance(rows, np.ndarray) else frame_words(rows)
-    numeric = labels.dtype.kind in "biuf"
-    own = column_words(labels) if numeric else text_words(labels.tolist())
-    keys = row_keys(chain(words, [own]))
+    keys = content_keys(rows, (labels,))
     order = np.lexsort((keys[:, 1], keys[:, 0]))
     entropy = (seed, digest(keys[order]))
     shuffle = np.random.default_rng(np.random.SeedSequence(entropy).spawn(2)[0])

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +20,13 @@ from numpy.typing import NDArray
 from rdiv.samples.datasets import DatasetRows, rows_at_once
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.frames import as_frame, frame_words, is_frame
-from rdiv.samples.row_keys import Keys, array_words, row_keys
+from rdiv.samples.row_keys import Keys, array_keys, label_words, row_keys
 from rdiv.samples.targets import Task
 
 if TYPE_CHECKING:
     from rdiv.samples.preparation import Preparation
 
-__all__ = ["Pool", "require_finite"]
+__all__ = ["Pool", "content_keys", "require_finite"]
 
 
 MOST_KEPT = 1 << 24
@@ -153,7 +154,7 @@ class Pool:
         )
 
     def numbers(self) -> NDArray[np.floating]:
-        """The inputs as floats: an array as it is, shape kept; a frame by its preparation.
+        """The inputs as floats: arrays in float64, images in float32, frames by their preparation.
 
         The preparation (impute, indicate, encode, scale) is fitted on the whole pool that came
         through the door, never on one sample.
@@ -161,7 +162,7 @@ class Pool:
         if self.table is not None:
             return self.table.numbers(self.rows)
         x: NDArray[Any] = self.given()
-        return x if x.dtype.kind == "f" else x.astype(np.float64)
+        return x.astype(np.float64 if x.ndim == 2 else np.float32, copy=False)
 
     def given(self) -> Any:
         """The rows as the user gave them; those of a dataset as an array."""
@@ -216,12 +217,8 @@ class Pool:
         """Hash of every row's content, ``(n, 2)``."""
         if self.known_keys is not None:
             return self.known_keys
-        if self.table is not None:
-            parts: Iterable[NDArray[np.uint64]] = frame_words(as_frame(self.x))
-        else:
-            parts = [array_words(np.asarray(self.x))]
-        more = [array_words(v) for v in (self.y, self.groups, self.strata) if v is not None]
-        return row_keys(chain(parts, more))
+        x = as_frame(self.x) if self.table is not None else self.x
+        return content_keys(x, (self.y, self.groups, self.strata))
 
     @cached_property
     def twins(self) -> NDArray[np.intp]:
@@ -233,6 +230,25 @@ class Pool:
         twins = np.empty(len(order), dtype=np.intp)
         twins[order] = order[leads][np.cumsum(leads) - 1]
         return twins
+
+
+def content_keys(x: Any, labels: Iterable[NDArray[Any] | None]) -> Keys:
+    """Hash of every row, ``(n, 2)``: its inputs and whatever labels there are.
+
+    Parameters
+    ----------
+    x : array, DatasetRows or frame in narwhals
+    labels : arrays or None
+        Target, group, stratum, in this order.
+    """
+    words = [label_words(values) for values in labels if values is not None]
+    if isinstance(x, DatasetRows):
+        keys = x.keys
+    elif isinstance(x, np.ndarray):
+        keys = array_keys(x)
+    else:
+        return row_keys(chain(frame_words(x), words))
+    return keys + row_keys(words, start=prod(x.shape[1:])) if words else keys
 
 
 def require_finite(x: NDArray[np.floating], *, who: str) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import chain
-from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -20,9 +18,9 @@ from rdiv.samples.designs import (
     design_labels,
 )
 from rdiv.samples.frame_rows import FrameRows
-from rdiv.samples.frames import check_columns, frame_words, refuse_infinite, stack
-from rdiv.samples.pool import Pool
-from rdiv.samples.row_keys import Keys, array_words, column_words, digest, row_keys, text_words
+from rdiv.samples.frames import check_columns, refuse_infinite, stack
+from rdiv.samples.pool import Pool, content_keys
+from rdiv.samples.row_keys import Keys, digest
 from rdiv.samples.sample import Sample, as_sample
 from rdiv.samples.targets import encode_labels, resolve_task, target_values
 
@@ -158,25 +156,10 @@ def _canonical_order(
     x: Any, labels: tuple[NDArray[Any] | None, ...], seed: int
 ) -> tuple[Keys, NDArray[np.intp], tuple[int, int]]:
     """Keys of the stacked rows, the order that forgets the files, and the entropy of the run."""
-    words = []
-    for values in labels:
-        if values is not None:
-            numeric = values.dtype.kind in "biuf"
-            words.append(column_words(values) if numeric else text_words(values.tolist()))
-    keys = _row_keys(x, words)
+    keys = content_keys(x, labels)
     order = np.lexsort((keys[:, 1], keys[:, 0]))
     entropy = (seed, digest(keys[order]))
     return keys, order[_stage_stream(entropy, "shuffle").permutation(len(order))], entropy
-
-
-def _row_keys(x: Any, words: list[NDArray[np.uint64]]) -> Keys:
-    """Keys of inputs and further words; those of a dataset's inputs are known already."""
-    if not isinstance(x, DatasetRows):
-        return row_keys(chain([array_words(x)] if _is_array(x) else frame_words(x), words))
-    if not words:
-        return x.keys
-    width = -(-x.dtype.itemsize * prod(x.row_shape) // 8)
-    return x.keys + row_keys(words, start=width)
 
 
 def _is_array(x: Any) -> bool:

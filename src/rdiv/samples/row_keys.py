@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Keys", "array_words", "column_words", "digest", "row_keys", "text_words"]
+__all__ = [
+    "Keys",
+    "array_keys",
+    "digest",
+    "label_words",
+    "number_words",
+    "row_keys",
+    "text_words",
+]
 
 Keys = NDArray[np.uint64]  # (n, 2)
 
-_BLOCK_WORDS = 1 << 18  # 2 MB of words at a time: the mixing below stays in cache
+_BLOCK_WORDS = 1 << 16  # half a MB of words at a time: the mixing below stays in cache
+_WHOLE, _HIGH = np.uint64(0xD6E8FEB86659FD93), np.uint64(0xC2B2AE3D27D4EB4F)
 
 
 def row_keys(parts: Iterable[NDArray[np.uint64]], start: int = 0) -> Keys:
@@ -45,28 +56,59 @@ def row_keys(parts: Iterable[NDArray[np.uint64]], start: int = 0) -> Keys:
     return keys
 
 
-def array_words(x: NDArray[np.generic]) -> NDArray[np.uint64]:
-    """View the rows of an array as 64-bit words, ``(n, w)``, padding the last one with zeros."""
-    n = len(x)
-    flat = np.ascontiguousarray(x).reshape(n, -1)
-    width = flat.dtype.itemsize * flat.shape[1]
-    if width % 8:
-        padded = np.zeros((n, width + 8 - width % 8), dtype=np.uint8)
-        padded[:, :width] = flat.view(np.uint8).reshape(n, width)
-        return padded.view(np.uint64)
-    return flat.view(np.uint64).reshape(n, -1)
+def array_keys(x: NDArray[Any]) -> Keys:
+    """Hash the rows of an array of numbers, ``(n, ...)``, by what they hold, not how.
 
+    The same numbers get the same keys as integers, floats of any width or booleans, in any memory
+    layout. Words are made a block of rows at a time, so that bytes of images stay bytes.
 
-def column_words(values: NDArray[np.generic]) -> NDArray[np.uint64]:
-    """Words of one column of numbers, ``(n, 1)``.
-
-    The same number has the same word as an integer, a float or a boolean, unless the column holds
-    integers that no float can.
+    Examples
+    --------
+    >>> whole = np.array([[1, 2], [0, -3]])
+    >>> keys = array_keys(whole)
+    >>> print(bool((keys == array_keys(-0.0 + whole.astype(np.float32))).all()))
+    True
     """
-    floats = values.astype(np.float64)
-    if values.dtype.kind in "iu" and (np.abs(floats) >= 2**53).any():
-        return values.astype(np.int64).view(np.uint64)[:, None]
-    return (floats + 0.0).view(np.uint64)[:, None]
+    n, width = len(x), prod(x.shape[1:])
+    keys = np.zeros((n, 2), dtype=np.uint64)
+    step = max(1, _BLOCK_WORDS // max(1, width))
+    for first in range(0, n, step):
+        block = x[first : first + step]
+        keys[first : first + step] = row_keys([number_words(block).reshape(len(block), width)])
+    return keys
+
+
+def label_words(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """Words of one value per row, numbers or text, ``(n, 1)``."""
+    numeric = values.dtype.kind in "biuf"
+    return number_words(values)[:, None] if numeric else text_words(values.tolist())
+
+
+def number_words(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """A word for every number, in the shape given; the same one as an integer, float or boolean.
+
+    Minus zero counts as zero, and all kinds of NaN as one. Whole numbers that no float can hold
+    have words of their own.
+    """
+    floats = values.astype(np.float64) + 0.0
+    broken = np.isnan(floats)
+    if broken.any():
+        floats[broken] = np.nan
+    words = floats.view(np.uint64)
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        beyond = ~_fits_a_float(values)
+        if beyond.any():
+            # Above the signed numbers, the bits of an unsigned one are those of a negative one.
+            high = (values > np.iinfo(np.int64).max)[beyond]
+            words[beyond] = values.view(np.uint64)[beyond] ^ np.where(high, _HIGH, _WHOLE)
+    return words
+
+
+def _fits_a_float(whole: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether integers have at most 53 bits between their first and their last one."""
+    size = np.where(whole < 0, -whole.view(np.uint64), whole.view(np.uint64))
+    lowest = np.maximum(size & -size, 1)
+    return np.asarray(size // lowest < np.uint64(1 << 53))
 
 
 def text_words(values: Iterable[object]) -> NDArray[np.uint64]:
@@ -83,7 +125,8 @@ def digest(keys: Keys) -> int:
 
 
 def _text_word(level: object) -> int:
-    text = f"{type(level).__name__}:{level}".encode(errors="surrogatepass")
+    kind = "str" if isinstance(level, str) else type(level).__name__
+    text = f"{kind}:{level}".encode(errors="surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest())
 
 

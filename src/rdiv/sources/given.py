@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rdiv.samples.frames import as_frame, frame_words, gather, is_frame
-from rdiv.samples.row_keys import array_words, column_words, digest, row_keys, text_words
+from rdiv.samples.frames import as_frame, gather, is_frame
+from rdiv.samples.pool import content_keys
+from rdiv.samples.row_keys import digest
 from rdiv.samples.sample import as_sample
 from rdiv.sources.protocol import q_rows
 
@@ -96,12 +97,7 @@ class Drawn:
 
 def _digest(sample: Any) -> int:
     given = as_sample(sample, "a sample")
-    frame = hasattr(given.x, "columns")
-    parts = [*frame_words(given.x)] if frame else [array_words(np.asarray(given.x))]
-    if given.y is not None:
-        numeric = given.y.dtype.kind in "biuf"
-        parts.append(column_words(given.y) if numeric else text_words(given.y.tolist()))
-    return digest(row_keys(parts))
+    return digest(content_keys(given.x, (given.y,)))
 
 
 def _length(sample: Any) -> int:
