@@ -36,13 +36,13 @@ check: $(DEV) ## all that CI runs: format, lint, types, tests, documentation
 	$(PYTHON) -m mkdocs build --strict
 
 calibrate: $(DEV) ## count false alarms at length and rewrite docs/calibration*.md
-	$(PYTHON) benchmarks/calibrate.py --out docs/calibration.md
-	$(PYTHON) benchmarks/learner_calibration.py --out docs/calibration_learners.md
-	$(PYTHON) benchmarks/refit_calibration.py --out docs/calibration_refits.md
-	$(PYTHON) benchmarks/driver_calibration.py --out docs/calibration_drivers.md
-	$(PYTHON) benchmarks/equivalence_level.py --out docs/calibration_margins.md
-	$(PYTHON) benchmarks/levels_calibration.py --out docs/calibration_levels.md
-	$(PYTHON) benchmarks/network_calibration.py --out docs/calibration_networks.md
+	$(PYTHON) benchmarks/calibrate.py --out docs/measured/calibration.md
+	$(PYTHON) benchmarks/learner_calibration.py --out docs/measured/calibration_learners.md
+	$(PYTHON) benchmarks/refit_calibration.py --out docs/measured/calibration_refits.md
+	$(PYTHON) benchmarks/driver_calibration.py --out docs/measured/calibration_drivers.md
+	$(PYTHON) benchmarks/equivalence_level.py --out docs/measured/calibration_margins.md
+	$(PYTHON) benchmarks/levels_calibration.py --out docs/measured/calibration_levels.md
+	$(PYTHON) benchmarks/network_calibration.py --out docs/measured/calibration_networks.md
 
 docs: $(DEV) ## regenerate the command pages and build site/
 	$(PYTHON) tools/cli_pages.py

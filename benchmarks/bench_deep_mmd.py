@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.timing import best_of, report
 from rdiv.discrepancies import DeepMmd
-from rdiv.halving import halves
-from rdiv.permutation import permute
+from rdiv.inference.engine import permute
+from rdiv.inference.halving import halves
 from rdiv.samples.pooling import pool_samples
 from rdiv.threads import one_thread
 from rdiv.two_sample import two_sample_test

@@ -18,10 +18,10 @@ from scipy.stats import permutation_test
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import rdiv.discrepancies.masked_sums as masked_sums
+import rdiv.inference.masked_sums as masked_sums
 from benchmarks.timing import best_of, report
-from rdiv.discrepancies.statistics import mean_gap
-from rdiv.permutation import permute
+from rdiv.inference.engine import permute
+from rdiv.inference.mean_gaps import mean_gap
 from rdiv.threads import one_thread
 
 

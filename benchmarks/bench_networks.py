@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.timing import best_of, best_ratio, report
 from rdiv.models import Frozen, Training, Vae
 from rdiv.models.networks.mlp import mlp
-from rdiv.models.torch_modules import seeded_torch
-from rdiv.models.torch_training import train
+from rdiv.models.networks.modules import seeded_torch
+from rdiv.models.networks.training import train
 from rdiv.samples.pooling import pool_samples
 from rdiv.threads import one_thread
 from rdiv.two_sample import two_sample_test

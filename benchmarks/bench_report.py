@@ -77,7 +77,9 @@ def main() -> None:
         for seed, file in enumerate(files):
             write(file, given.rows, given.columns, seed)
         pair, page = [str(file) for file in files], Path(folder) / "report.html"
-        idle = measured("import rdiv.comparison, rdiv.report.pages, matplotlib, polars, jinja2")[1]
+        idle = measured(
+            "import rdiv.comparison.compare, rdiv.report.pages, matplotlib, polars, jinja2"
+        )[1]
         bare = measured(BARE, *pair, given.model)
         options = ["--target", "y", "--model", given.model, "--html", str(page)]
         whole = measured(WHOLE, "compare", *pair, *options)

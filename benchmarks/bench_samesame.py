@@ -16,8 +16,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.timing import best_of, report
-from rdiv.discrepancies.statistics import mean_gap
-from rdiv.permutation import permute
+from rdiv.inference.engine import permute
+from rdiv.inference.mean_gaps import mean_gap
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Power of every test on Blob: 9 clusters of 40 points a side on average, learners on one half.
 
-python benchmarks/blob_power.py --rows DIR --out docs/blob_power.md
+python benchmarks/blob_power.py --rows DIR --out docs/measured/blob_power.md
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Count false alarms of every test, and write the table of the docs.
 
-    python benchmarks/calibrate.py --out docs/calibration.md
+    python benchmarks/calibrate.py --out docs/measured/calibration.md
 
 Each cell draws p and q from one distribution thousands of times. A cell that fails is run once
 more with new draws and four times as many, and that result stays.
@@ -109,7 +109,7 @@ is (chi-square over all cells). A cell fails when one of the three is less likel
 then run once more with new draws, four times as many, and that result stays.
 
 Draw `i` comes from `default_rng([20, i])`; the test's own seed is `i` (fresh) or 0 (fixed).
-Command: `python benchmarks/calibrate.py --out docs/calibration.md` (`make calibrate`).\
+Command: `python benchmarks/calibrate.py --out docs/measured/calibration.md` (`make calibrate`).\
 """
 
 

@@ -336,8 +336,8 @@ BROKEN = {
 
 def equal_risk_rejections(draws: int, *, studentize: bool, n_resamples: int = 99) -> int:
     """False alarms at .05 when mean losses agree and nothing else: sd 3 and 1, 50 + 400 rows."""
-    from rdiv.discrepancies.statistics import mean_gap
-    from rdiv.permutation import permute
+    from rdiv.inference.engine import permute
+    from rdiv.inference.mean_gaps import mean_gap
 
     is_p = np.arange(450) < 50
     count = 0
@@ -377,7 +377,7 @@ def equal_gradient_rejections(
     Standard deviations are 3 in p and 1 in q or, with a correlation, that of the first two columns
     has one sign in p and the other in q.
     """
-    from rdiv.permutation import permute
+    from rdiv.inference.engine import permute
 
     n_p, n_q = sizes
     is_p = np.arange(n_p + n_q) < n_p

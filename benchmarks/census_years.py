@@ -1,6 +1,6 @@
 """Two years of census rows, draw by draw: what moved, and does the model care.
 
-    python benchmarks/census_years.py --out docs/census_years.md
+    python benchmarks/census_years.py --out docs/measured/census_years.md
 
 Needs `acs_employment_ma.npz` in RDIV_DATA. About five minutes.
 """
@@ -18,7 +18,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import rdiv
-from rdiv.comparison_result import Comparison
+from rdiv.comparison.result import Comparison
 from rdiv.sources.data_files import data_dir
 
 ROWS, SHOWN = 10_000, 3
@@ -32,7 +32,7 @@ Employed and other people in Massachusetts (American Community Survey), {years[0
 {years[1]}, 16 columns, boosting with 5 folds, 999 relabellings. A draw takes {rows:,} rows of
 either year with `default_rng(seed)`; the last line has all rows of both years. p-values are of
 `r-div` (mean loss), `score` (direction of training) and the inputs alone (energy).
-Command: `python benchmarks/census_years.py --draws {draws} --out docs/census_years.md`.\
+Command: `python benchmarks/census_years.py --draws {draws} --out docs/measured/census_years.md`.\
 """
 HEAD = "| rows a year | seed | verdict | gap in mean loss, 95 % interval | r-div | score | inputs |"
 

@@ -1,6 +1,6 @@
 """Which density model should stand in when the user names none: R-Div's power by shape of data.
 
-    python benchmarks/default_density.py --out docs/default_density.md
+    python benchmarks/default_density.py --out docs/measured/default_density.md
 
 The choice made from this table: kde for up to 10 columns and 20000 rows (its cost grows with the
 square of the rows), gmm for up to 100 columns, pca beyond and for images.

@@ -30,7 +30,7 @@ from rdiv.discrepancies import RDivergence, Score
 from rdiv.drivers import Drivers
 from rdiv.drivers import columns as column_stage
 from rdiv.drivers import slices as slice_stage
-from rdiv.drivers.finding import find_drivers
+from rdiv.drivers.find import find_drivers
 from rdiv.models import CrossFit, Frozen, Model, Ridge
 from rdiv.models.corrections import linear_correction
 from rdiv.samples.pool import Pool
@@ -305,7 +305,7 @@ def page(cells: list[dict[str, Any]]) -> str:
         "over those in either) with the planted one. Each null cell must stay within the upper",
         "99.5 % bound of a binomial count; each planted one be found in 90 % of the draws. Broken",
         "twins must be caught by the same bound. Draw i uses the seed [80, i] or [81, i].",
-        "Command: `python benchmarks/driver_calibration.py --out docs/calibration_drivers.md`.",
+        "Command: `python benchmarks/driver_calibration.py --out docs/measured/calibration_drivers.md`.",
         "",
         "| data | rows | what | draws | rate | 95 % interval | verdict |",
         "|---|---|---|---|---|---|---|",

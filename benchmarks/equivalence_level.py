@@ -1,6 +1,6 @@
 """How often a gap at the margin is said to lie within it, and how often a gap of 0 is.
 
-    python benchmarks/equivalence_level.py --out docs/calibration_margins.md
+    python benchmarks/equivalence_level.py --out docs/measured/calibration_margins.md
 
 The model is fixed, so the gap is known: the noise of current is such that the mean squared error is
 larger (or smaller) by exactly the margin. A level above .065 fails. A broken twin, without the
@@ -25,9 +25,9 @@ from scipy.stats import binomtest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.driver_calibration import DEPLOYED, WEIGHTS
-from rdiv import planning
+from rdiv.comparison.margins import margin_tests
 from rdiv.discrepancies import RDivergence
-from rdiv.equivalence import margin_tests
+from rdiv.inference import intervals as planning
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import Pooled
 from rdiv.threads import one_thread
@@ -160,7 +160,7 @@ def main() -> None:
         "inputs and another slope, and the same mean loss. A level of at most",
         f"{MOST:g} holds. The rows in italics do without the correction for skewed losses.",
         "Draw i uses the seed [82, i].",
-        "Command: `python benchmarks/equivalence_level.py --out docs/calibration_margins.md`.",
+        "Command: `python benchmarks/equivalence_level.py --out docs/measured/calibration_margins.md`.",
         "",
         "| truth | rows | question | draws | said yes | 95 % interval | verdict |",
         "|---|---|---|---|---|---|---|",

@@ -1,6 +1,6 @@
 """How often the intervals of the gap cover what they name.
 
-    python benchmarks/interval_coverage.py --out docs/interval_coverage.md [--rows FILE]
+    python benchmarks/interval_coverage.py --out docs/measured/interval_coverage.md [--rows FILE]
 
 The target of "fitted" is the gap of the very models that were fitted, on many fresh rows; that of
 "population" the gap of the best model for the pooled population, from very many rows.

@@ -33,11 +33,11 @@ from rdiv.discrepancies import (
     MeanEmbedding,
     SmoothCharacteristicFunction,
 )
-from rdiv.discrepancies.statistics import mean_gap
-from rdiv.models.bounded_network import BoundedNetwork
-from rdiv.models.network_classifier import NetworkClassifier
-from rdiv.models.torch_training import Training
-from rdiv.permutation import permute
+from rdiv.inference.engine import permute
+from rdiv.inference.mean_gaps import mean_gap
+from rdiv.models.networks.bounded import BoundedNetwork
+from rdiv.models.networks.classifier import NetworkClassifier
+from rdiv.models.networks.training import Training
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread
 from rdiv.two_sample import prepare
@@ -196,7 +196,7 @@ INTRO = """\
 Each was trained once, on samples that differ; then the half that is tested was drawn anew for
 every draw, p and q from one distribution. The accuracy of `c2st-s` has ties, so only the upper
 bound applies to it. The finite list of `l-div` needs no training and no half.
-Command: `python benchmarks/learner_calibration.py --out docs/calibration_learners.md`.\
+Command: `python benchmarks/learner_calibration.py --out docs/measured/calibration_learners.md`.\
 """
 
 

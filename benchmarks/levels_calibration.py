@@ -1,6 +1,6 @@
 """How often any of several levels gets a verdict when nothing has moved, and what that needs.
 
-    python benchmarks/levels_calibration.py --out docs/calibration_levels.md
+    python benchmarks/levels_calibration.py --out docs/measured/calibration_levels.md
 
 Five levels share one reference. The broken twin judges every level at the full alpha, as a loop
 over files would; the same count must catch it.
@@ -78,7 +78,7 @@ def main() -> None:
                 lines.append("| " + " | ".join(cells) + " |")
                 if (test.pvalue < 0.001) != ("broken" in procedure):
                     bad.append(f"{name}, {procedure}")
-    command = "python benchmarks/levels_calibration.py --out docs/calibration_levels.md"
+    command = "python benchmarks/levels_calibration.py --out docs/measured/calibration_levels.md"
     lines += ["", f"Command: `{command}`; seeds 0 to {args.draws - 1}."]
     print("\n".join(lines))
     if args.out:

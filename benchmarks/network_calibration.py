@@ -1,6 +1,6 @@
 """Null draws for r-div with networks on real images.
 
-    python benchmarks/network_calibration.py --out docs/calibration_networks.md
+    python benchmarks/network_calibration.py --out docs/measured/calibration_networks.md
 
 Each draw takes two disjoint random samples of one set of images, trains a small network on both
 together for a few epochs and permutes. p and q have one distribution, so p-values must be uniform.
@@ -129,7 +129,7 @@ Two disjoint random samples of one set of images, {n_p} and {n_q} of them, so th
 distribution; a small network, trained on both together for {epochs} epochs; {resamples}
 relabellings. The last column but one tests all p-values together against the uniform distribution
 on 1/20, ..., 1. `h-div` stops once it cannot reject any more, so only its level counts. The seed is
-{seed}. Command: `python benchmarks/network_calibration.py --out docs/calibration_networks.md`.
+{seed}. Command: `python benchmarks/network_calibration.py --out docs/measured/calibration_networks.md`.
 
 | images | test | network | draws | at 0.05 | at 0.10 | whole distribution p | verdict |
 |---|---|---|---|---|---|---|---|\

@@ -1,6 +1,6 @@
 """Wrong labels found and trained around: rdiv beside cleanlab and beside plain training.
 
-    python benchmarks/noisy_labels.py --rows ROWS --out docs/noisy_labels_study.md
+    python benchmarks/noisy_labels.py --rows ROWS --out docs/measured/noisy_labels_study.md
 
 Every piece of work is one line in a file of ROWS, so that a run that was stopped goes on where it
 was. cleanlab gets the same class probabilities out of fold as rdiv; its columns stay empty where
@@ -25,11 +25,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from rdiv.models import Boosting, CrossFit, Logistic, Mlp, Training
 from rdiv.noisy_labels import LabelNoiseDetector, flip_labels
 from rdiv.noisy_labels.detection import class_probabilities, detect
+from rdiv.noisy_labels.labelled import LabelledRows, pool_labelled
 from rdiv.noisy_labels.posterior import fit_posterior
 from rdiv.noisy_labels.retraining import retrain
 from rdiv.noisy_labels.splitting import paper_share
 from rdiv.noisy_labels.sweep import accuracy
-from rdiv.samples.labelled import LabelledRows, pool_labelled
 from rdiv.samples.pool import Pool
 from rdiv.sources.data_files import data_dir
 from rdiv.threads import one_thread

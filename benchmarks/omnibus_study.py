@@ -1,7 +1,7 @@
 """Power and type-I error of omnibus beside every other test, on Blob, HDGM and HIGGS.
 
     python benchmarks/omnibus_study.py --plan
-    python benchmarks/omnibus_study.py --rows DIR --out docs/omnibus_power.md
+    python benchmarks/omnibus_study.py --rows DIR --out docs/measured/omnibus_power.md
 
 Every cell is a power study of its own in DIR, which continues where it was stopped; tests within a
 cell see the same draws and share their fits. Tests that fit once, or compare pairs of rows, run in
@@ -25,7 +25,7 @@ from rdiv import power_study
 from rdiv.sources import Blob, Hdgm, Higgs
 
 SEED = 40
-COMMAND = "python benchmarks/omnibus_study.py --rows DIR --out docs/omnibus_power.md"
+COMMAND = "python benchmarks/omnibus_study.py --rows DIR --out docs/measured/omnibus_power.md"
 PAPER = ("r-div", "h-div", "l-div", "me", "scf", "c2st-s", "c2st-l", "mmd-o", "mmd-d")
 MMD_FUSE = {
     "blob n=180": 0.40,

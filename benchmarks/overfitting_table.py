@@ -1,6 +1,6 @@
 """The overfitting table of the paper on MNIST: real against generated digits.
 
-    python benchmarks/overfitting_table.py --out docs/overfitting.md
+    python benchmarks/overfitting_table.py --out docs/measured/overfitting.md
 
 Every draw takes 200 real digits and 200 of a generative network, both enlarged to 32 x 32 pixels,
 and trains the autoencoder of the paper on them: once on all, once on each side. The loss is the
@@ -47,7 +47,7 @@ autoencoder of the paper (1024-128-64-8 and back), every one trained with {steps
 images; the loss of an image is its summed Bernoulli loss plus the divergence of its code, in nats,
 at the mean of the posterior. Mean and standard deviation over {seeds} draws of the samples and the
 weights; the seed is {seed}.
-Command: `python benchmarks/overfitting_table.py --seeds {seeds} --out docs/overfitting.md`.\
+Command: `python benchmarks/overfitting_table.py --seeds {seeds} --out docs/measured/overfitting.md`.\
 """
 READING = """\
 - `r-div` is one network fitted to all {both} images; `h-div` one for each sample, from fresh

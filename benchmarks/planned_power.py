@@ -1,6 +1,6 @@
 """Whether planned rows have the power they were planned for.
 
-    python benchmarks/planned_power.py --out docs/planned_power.md
+    python benchmarks/planned_power.py --out docs/measured/planned_power.md
 
 Pilots at the planned size give the gap and the variance of out-of-fold losses there, the size is
 planned anew until it stays, and tests at that size are counted.
@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from rdiv import estimate_gap, two_sample_test
-from rdiv.planning import rows_needed
+from rdiv.inference.intervals import rows_needed
 
 SEED, TRIALS, PILOTS, RESAMPLES, POWER, ALPHA = 41, 1000, 100, 199, 0.8, 0.05
 

@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.calibration import LEVELS, RESAMPLES, SIZES, Check, density, numbers
 from rdiv.discrepancies import CrossRisk, HDivergence, Prepared
 from rdiv.discrepancies.split_fits import RefitSplits, split_fits
+from rdiv.inference.engine import allowed_exceedances, permute
 from rdiv.models import GaussianMixture, Ridge
-from rdiv.permutation import allowed_exceedances, permute
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
 from rdiv.threads import one_thread
@@ -242,7 +242,7 @@ INTRO = """\
 H-divergence and cross-risk of models that are fitted anew for every relabelling, stopped early.
 Columns as in [Calibration](calibration.md); the chi-square compares with the known distribution of
 a stopped p-value. Tests broken on purpose must be caught by the same check.
-Command: `python benchmarks/refit_calibration.py --out docs/calibration_refits.md`.
+Command: `python benchmarks/refit_calibration.py --out docs/measured/calibration_refits.md`.
 
 | test | rows | draws | at 0.05 | at 0.10 | chi-square p | verdict |
 |---|---|---|---|---|---|---|\

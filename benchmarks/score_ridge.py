@@ -1,6 +1,6 @@
 """Power of score for a range of ridges, on shapes that no table of ours reports.
 
-    python benchmarks/score_ridge.py --out docs/score_ridge.md
+    python benchmarks/score_ridge.py --out docs/measured/score_ridge.md
 
 The ridge must be chosen blind to the labels, so it is one number for all data. This is why it is
 what it is.
@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from rdiv.discrepancies import Score
 from rdiv.discrepancies.score import RIDGE
+from rdiv.inference.engine import permute
 from rdiv.models import GaussianMixture
-from rdiv.permutation import permute
 from rdiv.samples.pooling import pool_samples
 from rdiv.threads import one_thread
 

@@ -1,6 +1,6 @@
 """How often each bound fails, and how loose it is, where every term of it is known.
 
-    python benchmarks/verify_bounds.py --out docs/theory_study.md
+    python benchmarks/verify_bounds.py --out docs/measured/theory_study.md
 
 Distributions live on a few atoms, so that risks, divergences and minimisers are sums. Two classes:
 a list of hypotheses, and linear functions of bounded norm under a linear loss.

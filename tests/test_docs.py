@@ -3,10 +3,12 @@
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import typer.main
+from tools.docs import GENERATORS
 
 import rdiv.discrepancies
 import rdiv.models
@@ -21,17 +23,17 @@ MACHINE_PATH = re.compile(r"(?<![.A-Za-z0-9])/(?:work|tmp|root|farm|home|Users)/
 
 @pytest.mark.parametrize("name", sorted(rdiv.models.BY_NAME))
 def test_every_model_is_documented(name: str) -> None:
-    assert f"| `{name}` |" in DOCS, f"add a row for {name} to docs/which.md"
+    assert f"| `{name}` |" in DOCS, f"add a row for {name} to docs/guide/which.md"
 
 
 @pytest.mark.parametrize("name", sorted(rdiv.discrepancies.BY_NAME))
 def test_every_discrepancy_is_documented(name: str) -> None:
-    assert f"| `{name}` |" in DOCS, f"add a row for {name} to docs/which.md"
+    assert f"| `{name}` |" in DOCS, f"add a row for {name} to docs/guide/which.md"
 
 
 @pytest.mark.parametrize("name", sorted(rdiv.sources.BY_NAME))
 def test_every_source_is_documented(name: str) -> None:
-    assert f"| `{name}` |" in DOCS, f"add a row for {name} to docs/sources.md"
+    assert f"| `{name}` |" in DOCS, f"add a row for {name} to docs/guide/sources.md"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -41,16 +43,38 @@ def test_every_command_is_documented(name: str) -> None:
     assert f"cli/{name}.md" in navigation, f"add cli/{name}.md to the navigation in mkdocs.yml"
 
 
-def test_command_pages_are_fresh() -> None:
-    check = [sys.executable, str(ROOT / "tools" / "cli_pages.py"), "--check"]
-    run = subprocess.run(check, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
+@pytest.mark.parametrize("name", sorted({*GENERATORS} - {"tutorials"}))  # test_tutorials has those
+def test_what_is_generated_is_fresh(name: str) -> None:
+    check = [sys.executable, str(ROOT / "tools" / "docs.py"), "--check", name]
+    done = subprocess.run(check, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
-def test_the_table_of_discrepancies_is_fresh() -> None:
-    check = [sys.executable, str(ROOT / "tools" / "discrepancy_table.py"), "--check"]
-    run = subprocess.run(check, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
+def test_every_generator_is_known() -> None:
+    """A tool that can check what it wrote is run by `make docs` and by the test above."""
+    checking = {
+        path.stem for path in (ROOT / "tools").glob("*.py") if "--check" in path.read_text()
+    }
+    assert checking - {"docs"} == set(GENERATORS)
+
+
+@pytest.mark.parametrize("name", ["discrepancy_table", "readme_picture", "contact_sheet"])
+def test_what_is_stale_is_noticed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool = import_module(f"tools.{name}")
+    monkeypatch.setattr(tool, "TARGET", tmp_path / tool.TARGET.name)
+    if name == "discrepancy_table":
+        tool.TARGET.write_text("<!-- discrepancies -->\nold\n<!-- end of discrepancies -->\n")
+    elif name == "readme_picture":
+        monkeypatch.setattr(tool, "picture", lambda: "<text>new</text>")
+        tool.TARGET.write_text("<text>old</text>")
+    else:
+        tool.sheet().rotate(180).save(tool.TARGET)
+    assert tool.main(["--check"]) == 1
+    assert f"{tool.TARGET.name} is stale" in capsys.readouterr().err
+    assert tool.main([]) == 0
+    assert tool.main(["--check"]) == 0
 
 
 def tracked_files() -> list[Path]:
@@ -75,9 +99,3 @@ def test_no_machine_paths_in_tracked_files() -> None:
         at = path.relative_to(ROOT)
         found += [f"{at}:{i}" for i, line in enumerate(lines, 1) if MACHINE_PATH.search(line)]
     assert not found, f"absolute paths of a machine at {found}"
-
-
-def test_the_picture_of_the_readme_is_fresh() -> None:
-    check = [sys.executable, str(ROOT / "tools" / "readme_picture.py"), "--check"]
-    done = subprocess.run(check, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -22,8 +22,10 @@ def check(name: str, **environment: str) -> subprocess.CompletedProcess[str]:
 def test_scanner() -> None:
     done = check("scanner")
     assert done.returncode == 0, done.stderr
-    page = (ROOT / "docs" / "tutorials" / "scanner.md").read_text(encoding="utf-8")
-    report = (ROOT / "docs" / "tutorials" / "scanner_report.html").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "guide" / "tutorials" / "scanner.md").read_text(encoding="utf-8")
+    report = (ROOT / "docs" / "guide" / "tutorials" / "scanner_report.html").read_text(
+        encoding="utf-8"
+    )
     verdict = next(line for line in page.splitlines() if line.startswith("broken: "))
     assert verdict.removeprefix("broken: ") in report  # the page that is linked is of this run
 

@@ -13,12 +13,11 @@ from sklearn.linear_model import LogisticRegression
 
 import rdiv
 from rdiv.discrepancies import BY_NAME, Energy, Prepared, RDivergence
-from rdiv.discrepancies.choosing import choose, default_density
-from rdiv.halving import halves
+from rdiv.discrepancies.resolve import choose, default_density
+from rdiv.inference.engine import permutation_pvalue
 from rdiv.models import Boosting, CrossFit, GaussianMixture, KernelDensity, PrincipalComponents
-from rdiv.permutation import permutation_pvalue
 from rdiv.samples import Pool
-from rdiv.two_sample import check_level
+from rdiv.two_sample import check_level, halves_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -315,17 +314,17 @@ class FirstColumn:
 class TestHalves:
     def test_a_random_half_of_each_sample(self) -> None:
         is_p = np.arange(60) % 3 == 0
-        learn, test = halves(Pool(X), is_p, np.random.default_rng(0))
+        learn, test = halves_of(Pool(X), is_p, np.random.default_rng(0))
         assert sorted([*learn, *test]) == list(range(60))
         assert (is_p[learn].sum(), is_p[test].sum()) == (10, 10)
         assert (len(learn), len(test)) == (30, 30)
-        other, _ = halves(Pool(X), is_p, np.random.default_rng(1))
+        other, _ = halves_of(Pool(X), is_p, np.random.default_rng(1))
         assert learn.tolist() != other.tolist()
 
     def test_copies_of_a_row_stay_together(self) -> None:
         x = np.concatenate([X[:30], X[:30]])
         is_p = np.arange(60) < 30
-        learn, test = halves(Pool(x), is_p, np.random.default_rng(0))
+        learn, test = halves_of(Pool(x), is_p, np.random.default_rng(0))
         assert sorted([*learn, *test]) == list(range(60))
         assert not set(learn % 30) & set(test % 30)
 
@@ -336,39 +335,39 @@ class TestHalves:
 
     def test_few_distinct_rows_are_halved_row_by_row(self) -> None:
         x = (np.arange(60) % 3)[:, None].astype(float)
-        learn, test = halves(Pool(x), np.arange(60) < 30, np.random.default_rng(0))
+        learn, test = halves_of(Pool(x), np.arange(60) < 30, np.random.default_rng(0))
         assert set(x[learn, 0]) == set(x[test, 0]) == {0.0, 1.0, 2.0}
 
     def test_halves_without_both_samples_are_refused(self) -> None:
         x = np.repeat(np.arange(4.0), 4)[:, None]
         with pytest.raises(ValueError, match="4 distinct rows with both samples"):
-            halves(Pool(x), np.arange(16) < 4, np.random.default_rng(0))
+            halves_of(Pool(x), np.arange(16) < 4, np.random.default_rng(0))
 
     def test_groups_stay_whole(self) -> None:
         groups = np.arange(60) // 4
         is_p = groups < 7
-        learn, test = halves(Pool(X, groups=groups), is_p, np.random.default_rng(0))
+        learn, test = halves_of(Pool(X, groups=groups), is_p, np.random.default_rng(0))
         assert not set(groups[learn]) & set(groups[test])
         assert len(set(groups[learn]) & set(range(7))) in (3, 4)
 
     def test_strata_are_halved_one_by_one(self) -> None:
         strata, is_p = np.arange(60) % 3, np.arange(60) < 24
-        learn, _ = halves(Pool(X, strata=strata), is_p, np.random.default_rng(0))
+        learn, _ = halves_of(Pool(X, strata=strata), is_p, np.random.default_rng(0))
         for stratum in range(3):
             assert (is_p[learn] & (strata[learn] == stratum)).sum() == 4
 
     def test_pairs_are_halved_by_whole_pairs(self) -> None:
         strata, is_p = np.arange(60) % 30, np.arange(60) < 30
-        learn, test = halves(Pool(X, strata=strata), is_p, np.random.default_rng(0))
+        learn, test = halves_of(Pool(X, strata=strata), is_p, np.random.default_rng(0))
         assert 20 <= len(learn) <= 40
         assert not set(strata[learn]) & set(strata[test])
 
     def test_too_few_rows(self) -> None:
         with pytest.raises(ValueError, match="at least 4 rows in each sample, got 3"):
-            halves(Pool(X), np.arange(60) < 3, np.random.default_rng(0))
+            halves_of(Pool(X), np.arange(60) < 3, np.random.default_rng(0))
         groups = np.arange(60) // 10
         with pytest.raises(ValueError, match="at least 4 groups in each sample, got 2"):
-            halves(Pool(X, groups=groups), groups < 2, np.random.default_rng(0))
+            halves_of(Pool(X, groups=groups), groups < 2, np.random.default_rng(0))
 
 
 def test_a_test_that_refits_may_stop_early_and_says_so() -> None:

@@ -1,4 +1,4 @@
-"""Write the pages of docs/cli from the commands' own help; ``--check`` names the stale ones."""
+"""Write the pages of docs/reference/cli from the commands' own help; --check names stale ones."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import typer.main
 
 from rdiv.cli import app
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "cli"
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "cli"
 WIDTH = 88
 NOTE = "<!-- Generated from --help by tools/cli_pages.py: run `make docs` instead of editing. -->"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Rewrite the pages, or with ``--check`` only report the stale ones."""
-    parser = argparse.ArgumentParser(description="Pages of docs/cli, made from --help.")
+    parser = argparse.ArgumentParser(description="Pages of docs/reference/cli, made from --help.")
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if stale")
     check = parser.parse_args(arguments).check
     pages = render()
@@ -27,7 +27,10 @@ def main(arguments: list[str] | None = None) -> int:
     extra = sorted({path.name for path in FOLDER.glob("*.md")} - set(pages))
     if check:
         for name in stale + extra:
-            print(f"docs/cli/{name} does not match --help; run `make docs`.", file=sys.stderr)
+            print(
+                f"docs/reference/cli/{name} does not match --help; run `make docs`.",
+                file=sys.stderr,
+            )
         return int(bool(stale or extra))
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in stale:

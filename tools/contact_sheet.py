@@ -1,6 +1,6 @@
 """Draw contact sheets: every corruption at every severity, or some rows of p and q of a source.
 
-python tools/contact_sheet.py                         docs/assets/corruptions.png, from a free photo
+python tools/contact_sheet.py [--check]               docs/assets/corruptions.png, from a free photo
 python tools/contact_sheet.py SOURCE FILE.png         rows of a source, e.g. pacs:domain_q=sketch
 
 Sheets of a source hold images of its data file and stay out of the project. The photo is china.jpg
@@ -26,20 +26,39 @@ from rdiv.sources.images import resized
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "assets" / "corruptions.png"
 SIZES = {"cifar10": 32, "imagenet": 64}
 SEVERITIES = (1, 2, 3, 4, 5)
+SAME = 2.0  # grey levels, on average, that fonts and rounding of another machine may change
 ROW = 12  # images of a source beside each other
 
 
-def main() -> None:
-    """Write the sheet that was asked for, with seed 0."""
-    if len(sys.argv) == 1:
-        figure = corruptions_of(photo())
-        buffer = BytesIO()
-        figure.savefig(buffer, dpi=80)
-        Image.open(buffer).convert("RGB").quantize(128).save(TARGET, optimize=True)
-    elif len(sys.argv) == 3:
-        rows_of(sys.argv[1]).savefig(sys.argv[2], dpi=90)
-    else:
-        sys.exit(__doc__)
+def main(arguments: list[str] | None = None) -> int:
+    """Write the sheet that was asked for, with seed 0, or check the one of the documentation."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given in ([], ["--check"]):
+        return write_or_check(sheet(), check=bool(given))
+    if len(given) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    rows_of(given[0]).savefig(given[1], dpi=90)
+    return 0
+
+
+def sheet() -> Image.Image:
+    """The sheet of corruptions in few colours."""
+    buffer = BytesIO()
+    corruptions_of(photo()).savefig(buffer, dpi=80)
+    return Image.open(buffer).convert("RGB").quantize(128)
+
+
+def write_or_check(fresh: Image.Image, *, check: bool) -> int:
+    """Write the sheet, or return 1 when the one that is there shows something else."""
+    if not check:
+        fresh.save(TARGET, optimize=True)
+        return 0
+    pixels = [np.asarray(image.convert("RGB"), float) for image in (fresh, Image.open(TARGET))]
+    if pixels[0].shape == pixels[1].shape and np.abs(pixels[0] - pixels[1]).mean() < SAME:
+        return 0
+    print(f"{TARGET.name} is stale; run `make docs`.", file=sys.stderr)
+    return 1
 
 
 def photo() -> NDArray[np.uint8]:
@@ -94,4 +113,4 @@ def _show(axes: Any, image: NDArray[np.uint8], left: str, above: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

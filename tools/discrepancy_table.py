@@ -1,4 +1,4 @@
-"""Write the table of discrepancies in docs/which.md from `rdiv.discrepancies.describe()`.
+"""Write the table of discrepancies in docs/guide/which.md from `rdiv.discrepancies.describe()`.
 
 python tools/discrepancy_table.py [--check]
 """
@@ -11,18 +11,21 @@ from pathlib import Path
 
 from rdiv.discrepancies import describe
 
-TARGET = Path(__file__).resolve().parents[1] / "docs" / "which.md"
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "guide" / "which.md"
 BLOCK = re.compile(r"(<!-- discrepancies -->\n).*?(<!-- end of discrepancies -->\n)", re.DOTALL)
 
 
-def main() -> None:
-    """Write the table, or with --check fail when the one that is there is stale."""
+def main(arguments: list[str] | None = None) -> int:
+    """Write the table, or with --check return 1 when the one that is there is stale."""
+    given = sys.argv[1:] if arguments is None else arguments
     page = TARGET.read_text(encoding="utf-8")
     fresh = BLOCK.sub(lambda found: found[1] + table() + found[2], page)
-    if "--check" not in sys.argv:
+    if "--check" not in given:
         TARGET.write_text(fresh, encoding="utf-8")
     elif fresh != page:
-        sys.exit(f"{TARGET.name} is stale; run python tools/discrepancy_table.py")
+        print(f"the table in {TARGET.name} is stale; run `make docs`.", file=sys.stderr)
+        return 1
+    return 0
 
 
 def table() -> str:
@@ -38,4 +41,4 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

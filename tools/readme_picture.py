@@ -14,19 +14,25 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from rdiv import compare
-from rdiv.cli.demo import MODEL
-from rdiv.cli.digit_cases import digit_cases
+from rdiv.cli.demo import MODEL, digit_cases
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "assets" / "demo.svg"
 
 
-def main() -> None:
-    """Write the picture, or with --check fail when the one that is there is stale."""
-    svg = picture()
-    if "--check" not in sys.argv:
-        TARGET.write_text(svg)
-    elif words(svg) != words(TARGET.read_text()):
-        sys.exit(f"{TARGET.name} is stale; run python tools/readme_picture.py")
+def main(arguments: list[str] | None = None) -> int:
+    """Write the picture, or with --check return 1 when the one that is there is stale."""
+    given = sys.argv[1:] if arguments is None else arguments
+    return write_or_check(picture(), TARGET, check="--check" in given)
+
+
+def write_or_check(svg: str, target: Path, *, check: bool) -> int:
+    """Write a picture, or return 1 when the one that is there says something else."""
+    if not check:
+        target.write_text(svg, encoding="utf-8")
+    elif words(svg) != words(target.read_text(encoding="utf-8")):
+        print(f"{target.name} is stale; run `make docs`.", file=sys.stderr)
+        return 1
+    return 0
 
 
 def words(svg: str) -> list[str]:
@@ -65,4 +71,4 @@ def picture() -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Write docs/results.md and its pictures from the numbers in docs/results/*.csv.
+"""Write docs/measured/results.md and its pictures from the numbers in docs/measured/results/*.csv.
 
     python tools/results_page.py            write the page and the pictures
     python tools/results_page.py --check    fail when the page is not what the numbers say
@@ -22,22 +22,20 @@ sys.path.insert(0, str(ROOT))
 from tools.results_claims import Book, claims, levels, summary  # noqa: E402
 
 from rdiv.reproduction import BY_NAME  # noqa: E402
-from rdiv.reproduction.files import read_csv  # noqa: E402
-from rdiv.reproduction.power_lines import rate_and_interval  # noqa: E402
-from rdiv.reproduction.power_table import PowerTable  # noqa: E402
-from rdiv.reproduction.running import command  # noqa: E402
+from rdiv.reproduction.power_table import PowerTable, rate_and_interval  # noqa: E402
+from rdiv.reproduction.running import command, read_csv  # noqa: E402
 
-FOLDER, PAGE = ROOT / "docs" / "results", ROOT / "docs" / "results.md"
+FOLDER, PAGE = ROOT / "docs" / "measured" / "results", ROOT / "docs" / "measured" / "results.md"
 INTRO = """\
 # The paper, measured again
 
-<!-- Written by tools/results_page.py from docs/results/*.csv; do not edit. -->
+<!-- Written by tools/results_page.py from docs/measured/results/*.csv; do not edit. -->
 
 Every table and figure of the R-divergence paper about test power, by one command each: the paper's
 number, ours with its 95 % interval, and how often the same test rejects when nothing differs. This
 was measured at `laptop` scale: fewer trials, smaller samples and narrower networks than the
-paper's, as each section says. [How to run it](reproduction.md) has the rest. The paper's claims,
-each with what became of it:\
+paper's, as each section says. [How to run it](../guide/reproduction.md) has the rest. The paper's
+claims, each with what became of it:\
 """
 REASONS = """\
 A claim that fails at a sample size of the paper *does not stand*; one that fails here with other
@@ -60,23 +58,25 @@ lies inside our interval, two of its standard errors granted.\
 """
 
 
-def main() -> None:
-    """Write or check the page."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the page; 1 when it is stale."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--take", type=Path, help="folder of laptop runs, one folder a table")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     if args.take:
         take(args.take)
     book = read_book(FOLDER)
     text = "\n".join(page(book)) + "\n"
     if args.check:
         if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-            sys.exit(f"{PAGE.name} is not what its numbers say; run python tools/results_page.py")
-        return
+            print(f"{PAGE.name} is not what its numbers say; run `make docs`.", file=sys.stderr)
+            return 1
+        return 0
     PAGE.write_text(text, encoding="utf-8")
     for name, lines in book.lines.items():
         (FOLDER / f"{name}.svg").write_text(BY_NAME[name].figure(lines), encoding="utf-8")
+    return 0
 
 
 def take(folder: Path) -> None:
@@ -142,4 +142,4 @@ def page(book: Book) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

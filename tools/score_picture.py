@@ -1,10 +1,11 @@
 """Draw the picture of the page on score: what the gradients of one fit see on HDGM.
 
-python tools/score_picture.py
+python tools/score_picture.py [--check]
 """
 
 from __future__ import annotations
 
+import sys
 from io import StringIO
 from pathlib import Path
 
@@ -12,10 +13,14 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tools.readme_picture import write_or_check
+
 from rdiv.discrepancies import Score
-from rdiv.discrepancies.statistics import mean_gaps
+from rdiv.inference.engine import permute
+from rdiv.inference.mean_gaps import mean_gaps
 from rdiv.models import GaussianMixture
-from rdiv.permutation import permute
 from rdiv.samples.pooling import pool_samples
 from rdiv.sources.hdgm import Hdgm
 
@@ -23,7 +28,13 @@ TARGET = Path(__file__).resolve().parents[1] / "docs" / "assets" / "score.svg"
 P, Q = "#1b6ca8", "#c2410c"
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> int:
+    """Write the picture, or with --check return 1 when the one that is there is stale."""
+    given = sys.argv[1:] if arguments is None else arguments
+    return write_or_check(picture(), TARGET, check="--check" in given)
+
+
+def picture() -> str:
     """One draw of HDGM, d = 10, 1000 rows a side, seed 0."""
     p, q = Hdgm(d=10).draw(1000, np.random.default_rng(0))
     pooled = pool_samples(p, q, rng=0)
@@ -50,9 +61,8 @@ def main() -> None:
         ranks.annotate("observed", (np.log10(fourth[0]), 10), color=Q, ha="right", rotation=90)
         buffer = StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    TARGET.write_text(buffer.getvalue())
-    print(f"p = {null.pvalue}, parameters {far.tolist()} of {len(t)}")
+    return buffer.getvalue()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

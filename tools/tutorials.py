@@ -1,4 +1,4 @@
-"""Run the tutorials of docs/tutorials and write what they print; ``--check`` only compares.
+"""Run the tutorials of docs/guide/tutorials and write what they print; ``--check`` only compares.
 
     python tools/tutorials.py [--check] [NAME ...]
 
@@ -19,13 +19,13 @@ import tempfile
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "tutorials"
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "guide" / "tutorials"
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Rewrite or compare the pages; 1 when one is stale."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if stale")
     parser.add_argument("names", nargs="*", metavar="NAME", help="by default all")
     given = parser.parse_args(arguments)
@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
         fresh = run(text, None if given.check else FOLDER)
         if given.check and fresh != text:
             lines = difflib.unified_diff(text.splitlines(), fresh.splitlines(), "page", "run", n=1)
-            print(f"docs/tutorials/{name}.md is stale:", *lines, sep="\n", file=sys.stderr)
+            print(f"docs/guide/tutorials/{name}.md is stale:", *lines, sep="\n", file=sys.stderr)
             code = 1
         elif not given.check:
             page.write_text(fresh, encoding="utf-8")

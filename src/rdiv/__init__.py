@@ -21,12 +21,13 @@ if TYPE_CHECKING:
         studies,
         theory,
     )
-    from rdiv.comparison import Comparison, compare
-    from rdiv.intervals import GapEstimate, estimate_gap
-    from rdiv.many import compare_many
-    from rdiv.many_result import Comparisons
-    from rdiv.pilots import plan
-    from rdiv.plan_result import Plan
+    from rdiv.comparison.compare import compare
+    from rdiv.comparison.gap_estimate import GapEstimate, estimate_gap
+    from rdiv.comparison.levels import compare_many
+    from rdiv.comparison.levels_result import Comparisons
+    from rdiv.comparison.result import Comparison
+    from rdiv.planning.plan import plan
+    from rdiv.planning.result import Plan
     from rdiv.results import TwoSampleResult
     from rdiv.samples.files import read
     from rdiv.studies.power import PowerStudy, power_study
@@ -62,16 +63,16 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Comparison": "rdiv.comparison",
-    "Comparisons": "rdiv.many_result",
-    "GapEstimate": "rdiv.intervals",
-    "Plan": "rdiv.plan_result",
+    "Comparison": "rdiv.comparison.result",
+    "Comparisons": "rdiv.comparison.levels_result",
+    "GapEstimate": "rdiv.comparison.gap_estimate",
+    "Plan": "rdiv.planning.result",
     "PowerStudy": "rdiv.studies.power",
     "TwoSampleResult": "rdiv.results",
-    "compare": "rdiv.comparison",
-    "compare_many": "rdiv.many",
-    "estimate_gap": "rdiv.intervals",
-    "plan": "rdiv.pilots",
+    "compare": "rdiv.comparison.compare",
+    "compare_many": "rdiv.comparison.levels",
+    "estimate_gap": "rdiv.comparison.gap_estimate",
+    "plan": "rdiv.planning.plan",
     "power_study": "rdiv.studies.power",
     "r_divergence": "rdiv.two_sample",
     "read": "rdiv.samples.files",

@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies import BY_NAME
-from rdiv.discrepancies.choosing import choose
 from rdiv.discrepancies.omnibus import combined
-from rdiv.discrepancies.protocol import Prepared
 from rdiv.discrepancies.r_divergence import RDivergence
+from rdiv.discrepancies.resolve import choose
 from rdiv.discrepancies.score import Score, has_gradients
-from rdiv.halving import halves
+from rdiv.inference.engine import Null, allowed_exceedances, permutation_pvalue, permute
+from rdiv.inference.halving import Halves, halves
+from rdiv.inference.prepared import Prepared
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
-from rdiv.permutation import Null, allowed_exceedances, permutation_pvalue, permute
+from rdiv.names import spelled
 from rdiv.results import TwoSampleResult
-from rdiv.samples.designs import Design
+from rdiv.samples.grouping import Design
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import Pooled, pool_samples
 from rdiv.samples.sample import has_target
-from rdiv.spelling import spelled
 from rdiv.threads import one_thread
 
 __all__ = [
@@ -153,7 +153,7 @@ def examine(
     said = {"task": pool.task, **(notes or {})}
     text, model = texts(discrepancy)
     if getattr(discrepancy, "learns", False):
-        learn, test = halves(pool, is_p, pooled.stream("halves"))
+        learn, test = halves_of(pool, is_p, pooled.stream("halves"))
         discrepancy = discrepancy.learn(pool.take(learn), is_p[learn], pooled.stream("learn"))
         pool, is_p = pool.take(test), is_p[test]
         said["rows tested"] = len(test)
@@ -254,6 +254,13 @@ def prepare(discrepancy: Any, pool: Pool, rng: np.random.Generator) -> Prepared:
     """The label-blind work of a discrepancy; a bare function becomes a `Prepared`."""
     prepared = discrepancy.prepare(pool, rng)
     return prepared if isinstance(prepared, Prepared) else Prepared(prepared)
+
+
+def halves_of(pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Halves:
+    """Rows of a pool to learn on and rows to test on; see `rdiv.inference.halving.halves`."""
+    plain = pool.groups is None and pool.strata is None
+    copies = pool.twins if plain else None
+    return halves(is_p, rng, first_copy=copies, groups=pool.groups, strata=pool.strata)
 
 
 def check_level(alpha: float, n_resamples: int) -> None:

@@ -13,7 +13,7 @@ from tests.cli.conftest import Run, table
 
 import rdiv
 from rdiv.cli.compare import NOT_EQUALITY, counts
-from rdiv.planning import Interval
+from rdiv.inference.intervals import Interval
 
 FAST = ("--target", "bought", "--model", "logistic")
 

@@ -12,9 +12,8 @@ from tests.cli.conftest import Run
 
 import rdiv
 from rdiv.cli import demo
-from rdiv.cli.demo import MODEL
-from rdiv.cli.digit_cases import digit_cases
-from rdiv.comparison import Comparison
+from rdiv.cli.demo import MODEL, digit_cases
+from rdiv.comparison.compare import Comparison
 
 
 @cache

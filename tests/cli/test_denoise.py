@@ -127,7 +127,7 @@ def test_an_interrupt_leaves_the_input_and_nothing_else(
     def interrupted(*_: object) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rdiv.cli.table_files.kept_rows", interrupted)
+    monkeypatch.setattr("rdiv.cli.denoise.kept_rows", interrupted)
     ran = run("denoise", data, "--target", "bought", "--model", "logistic", "--out",
               data.parent / "clean.csv", "--json", data.parent / "found.json")  # fmt: skip
     assert ran.code == 130

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.cli.conftest import Run
 
-import rdiv.comparison
+import rdiv.comparison.compare
 from rdiv.cli.failures import CRASH, INTERRUPTED, MISUSE, report
 from rdiv.results import as_json
 
@@ -34,7 +34,7 @@ def raised(code: str, module: str) -> BaseException:
         ("raise ValueError('bad')", "sklearn.base", CRASH),
         ("raise ValueError('bad')", "rdivision", CRASH),
         ("int('x')", "rdiv.samples.pool", CRASH),
-        ("np.zeros(2) @ np.zeros(3)", "rdiv.permutation", CRASH),
+        ("np.zeros(2) @ np.zeros(3)", "rdiv.inference.engine", CRASH),
         ("as_json({'a': float('nan')})", "rdiv.cli.compare", CRASH),
         ("raise RuntimeError('bad')", "rdiv.samples.pool", CRASH),
         ("raise KeyError('bad')", "rdiv.samples.pool", CRASH),
@@ -58,7 +58,7 @@ def test_crash_of_ours_exits_3(
     def crash(*samples: Any, **options: Any) -> None:
         raise RuntimeError("boom\nbang")
 
-    monkeypatch.setattr(rdiv.comparison, "compare", crash)
+    monkeypatch.setattr(rdiv.comparison.compare, "compare", crash)
     monkeypatch.delenv("RDIV_TRACEBACK", raising=False)
     arguments = ["compare", files / "reference.csv", files / "same.csv", "--fail-on-shift"]
     ran = run(*arguments, "--json", tmp_path / "out.json")
@@ -77,7 +77,7 @@ def test_interrupt_exits_130_and_leaves_nothing(
     def interrupt(*samples: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(rdiv.comparison, "compare", interrupt)
+    monkeypatch.setattr(rdiv.comparison.compare, "compare", interrupt)
     ran = run("compare", files / "reference.csv", files / "same.csv", "--json", tmp_path / "out")
     assert ran == (130, "", "rdiv: interrupted\n")
     assert list(tmp_path.iterdir()) == []

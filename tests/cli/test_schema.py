@@ -14,7 +14,7 @@ from tests.cli.conftest import Run, table
 import rdiv
 from rdiv.results import SCHEMA
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schema"
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference" / "schema"
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
 
 

@@ -15,15 +15,14 @@ import pytest
 
 import rdiv
 from rdiv.discrepancies import BY_NAME, Prepared
-from rdiv.discrepancies.statistics import mean_gap
-from rdiv.halving import halves
-from rdiv.masks import mask_sampler, random_subsets
+from rdiv.inference.masks import mask_sampler, random_subsets
+from rdiv.inference.mean_gaps import mean_gap
 from rdiv.models import CrossFit, GaussianMixture, PrincipalComponents
-from rdiv.models.bounded_network import BoundedNetwork
-from rdiv.models.network_classifier import NetworkClassifier
-from rdiv.models.torch_training import Training
+from rdiv.models.networks.bounded import BoundedNetwork
+from rdiv.models.networks.classifier import NetworkClassifier
+from rdiv.models.networks.training import Training
 from rdiv.samples import Pool, pool_samples
-from rdiv.two_sample import examine, prepare
+from rdiv.two_sample import examine, halves_of, prepare
 
 SEED, N_P, N = 5, 13, 34
 MODELS = {
@@ -218,7 +217,7 @@ class Direction:
 def test_a_learner_is_blind_within_its_held_out_half() -> None:
     x = sample()
     pooled = pool_samples(x[:N_P], x[N_P:], rng=SEED)
-    learn, held_out = halves(pooled.pool, pooled.is_p, pooled.stream("halves"))
+    learn, held_out = halves_of(pooled.pool, pooled.is_p, pooled.stream("halves"))
     assert sorted([*learn, *held_out]) == list(range(N))
     learned = Direction().learn(pooled.pool.take(learn), pooled.is_p[learn], pooled.stream("learn"))
     first = None

@@ -323,7 +323,7 @@ def test_fitted_models_judge_other_rows(name: str, variant: int) -> None:
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_every_named_model_says_its_task_and_has_a_short_text(name: str) -> None:
-    from rdiv.spelling import spelled
+    from rdiv.names import spelled
 
     model = BY_NAME[name]()
     assert getattr(model, "task", None) in (None, "density", "classification", "regression")

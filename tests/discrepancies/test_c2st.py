@@ -13,12 +13,12 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import rdiv
 from rdiv.discrepancies import AccuracyC2st, LogitC2st
 from rdiv.discrepancies.c2st import Scored
-from rdiv.halving import halves
-from rdiv.masks import random_subsets
+from rdiv.inference.masks import random_subsets
 from rdiv.models import CrossFit, KernelDensity, Logistic
-from rdiv.models.network_classifier import NetworkClassifier
-from rdiv.models.torch_training import Training
+from rdiv.models.networks.classifier import NetworkClassifier
+from rdiv.models.networks.training import Training
 from rdiv.samples import Pool, pool_samples
+from rdiv.two_sample import halves_of
 
 RNG = np.random.default_rng(0)
 TESTS = [AccuracyC2st, LogitC2st]
@@ -70,7 +70,7 @@ def test_equals_the_slow_computation(test: Any, n_p: int) -> None:
 def test_the_accuracy_of_equal_sizes_is_the_plain_one() -> None:
     p, q = RNG.normal(size=(40, 2)) + 1, RNG.normal(size=(40, 2))
     pooled = pool_samples(p, q, rng=3)
-    learn, held_out = halves(pooled.pool, pooled.is_p, pooled.stream("halves"))
+    learn, held_out = halves_of(pooled.pool, pooled.is_p, pooled.stream("halves"))
     x, is_p = pooled.pool.x, pooled.is_p
     plain = LogisticRegression().fit(x[learn], is_p[learn]).score(x[held_out], is_p[held_out])
     result = rdiv.two_sample_test(p, q, "c2st-s", model=LogisticRegression(), rng=3)
@@ -121,7 +121,7 @@ def test_held_out_labels_change_no_score(test: Any) -> None:
     x = RNG.normal(size=(40, 2))
     x[:20] += 1
     pooled = pool_samples(x[:20], x[20:], rng=5)
-    learn, held_out = halves(pooled.pool, pooled.is_p, pooled.stream("halves"))
+    learn, held_out = halves_of(pooled.pool, pooled.is_p, pooled.stream("halves"))
     found = set()
     for _ in range(2):
         fitted = test(NetworkClassifier(training=QUICK)).learn(

@@ -11,10 +11,10 @@ import pytest
 import rdiv
 from rdiv.discrepancies import DeepMmd, gram
 from rdiv.discrepancies.deep_mmd import DeepKernelMmd, power_objective
-from rdiv.halving import halves
-from rdiv.masks import random_subsets
-from rdiv.models.torch_training import Training
+from rdiv.inference.masks import random_subsets
+from rdiv.models.networks.training import Training
 from rdiv.samples import Pool, pool_samples
+from rdiv.two_sample import halves_of
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -133,7 +133,7 @@ def test_what_is_learned_pickles() -> None:
 def test_held_out_labels_change_no_number() -> None:
     x = RNG.normal(size=(40, 2))
     pooled = pool_samples(x[:16], x[16:], rng=2)
-    learn, held_out = halves(pooled.pool, pooled.is_p, pooled.stream("halves"))
+    learn, held_out = halves_of(pooled.pool, pooled.is_p, pooled.stream("halves"))
     found = set()
     for _ in range(2):
         fitted = QUICK.learn(pooled.pool.take(learn), pooled.is_p[learn], pooled.stream("learn"))

@@ -8,7 +8,7 @@ from scipy.stats import energy_distance
 
 import rdiv
 from rdiv.discrepancies import Energy, gram
-from rdiv.masks import random_subsets
+from rdiv.inference.masks import random_subsets
 from rdiv.samples import Pool
 
 RNG = np.random.default_rng(0)

@@ -14,7 +14,7 @@ from sklearn.mixture import GaussianMixture as Mixture
 from rdiv import two_sample_test
 from rdiv.discrepancies import CrossRisk, HDivergence
 from rdiv.discrepancies.split_fits import RefitSplits, split_fits
-from rdiv.masks import random_subsets
+from rdiv.inference.masks import random_subsets
 from rdiv.models import (
     Boosting,
     CrossFit,
@@ -215,7 +215,7 @@ class TestRefits:
     def test_jobs_change_no_byte(
         self, test: Any, model: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("rdiv.permutation._WORTH_PROCESSES", 0.0)
+        monkeypatch.setattr("rdiv.inference.engine._WORTH_PROCESSES", 0.0)
         x = np.random.default_rng(6).normal(size=(50, 2))
         one, two = (
             two_sample_test(x[:20], x[20:], test(model), n_resamples=39, rng=0, n_jobs=jobs)

@@ -10,11 +10,11 @@ import pytest
 
 import rdiv
 from rdiv.discrepancies import LDivergence, RDivergence
-from rdiv.masks import random_subsets
+from rdiv.inference.masks import random_subsets
 from rdiv.models import GaussianMixture, KernelDensity
-from rdiv.models.bounded_network import BoundedNetwork, FittedBoundedNetwork
-from rdiv.models.torch_modules import evaluate
-from rdiv.models.torch_training import Training
+from rdiv.models.networks.bounded import BoundedNetwork, FittedBoundedNetwork
+from rdiv.models.networks.modules import evaluate
+from rdiv.models.networks.training import Training
 from rdiv.samples import Pool, pool_samples
 from rdiv.two_sample import examine
 

@@ -8,7 +8,7 @@ from scipy.stats import ks_2samp, wasserstein_distance
 
 from rdiv import two_sample_test
 from rdiv.discrepancies import LossDistribution
-from rdiv.masks import random_subsets
+from rdiv.inference.masks import random_subsets
 from rdiv.samples.pool import Pool
 
 

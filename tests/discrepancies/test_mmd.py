@@ -8,7 +8,7 @@ import pytest
 from rdiv import two_sample_test
 from rdiv.discrepancies import GaussianMmd
 from rdiv.discrepancies.gram import gaussian_gram, pair_sums, squared_distances, unbiased_mmd
-from rdiv.masks import random_subsets
+from rdiv.inference.masks import random_subsets
 from rdiv.samples.pool import Pool
 
 

@@ -10,9 +10,9 @@ import pytest
 
 import rdiv
 from rdiv.discrepancies import Energy, GaussianMmd, Omnibus, Prepared, RDivergence, Score
-from rdiv.discrepancies.combining import min_p
+from rdiv.inference.combining import min_p
+from rdiv.inference.engine import permutation_pvalue, permute
 from rdiv.models import KernelDensity, Ridge
-from rdiv.permutation import permutation_pvalue, permute
 from rdiv.samples import Pool
 
 RNG = np.random.default_rng

@@ -13,11 +13,11 @@ from scipy.stats import energy_distance
 
 from rdiv import two_sample_test
 from rdiv.discrepancies import Energy, GaussianMmd
-from rdiv.discrepancies.feature_means import FeatureMeans
 from rdiv.discrepancies.gram import gaussian_gram, pair_sums
-from rdiv.discrepancies.mean_embedding import gaussian_kernel
-from rdiv.discrepancies.smooth_cf import windowed_waves
-from rdiv.masks import random_subsets
+from rdiv.discrepancies.mean_features.features import FeatureMeans
+from rdiv.discrepancies.mean_features.mean_embedding import gaussian_kernel
+from rdiv.discrepancies.mean_features.smooth_cf import windowed_waves
+from rdiv.inference.masks import random_subsets
 from rdiv.samples.pool import Pool
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # theirs, on import and of deprecations

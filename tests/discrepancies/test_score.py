@@ -11,7 +11,7 @@ from benchmarks.calibration import GivenGradients as Given
 import rdiv
 from rdiv.discrepancies import Score
 from rdiv.discrepancies.score import ridge_squares
-from rdiv.masks import random_subsets
+from rdiv.inference.masks import random_subsets
 from rdiv.models import GaussianMixture, Ridge
 from rdiv.samples import Pool
 

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 import rdiv
-from rdiv.drivers import additive, finding
-from rdiv.drivers.additive import fit_additive
-from rdiv.drivers.columns import driving_columns
-from rdiv.drivers.inputs import input_columns
+from rdiv.drivers import columns as additive
+from rdiv.drivers import find as finding
+from rdiv.drivers.bins import input_columns
+from rdiv.drivers.columns import driving_columns, fit_additive
+from rdiv.inference.engine import permute
 from rdiv.models import Ridge
-from rdiv.permutation import permute
 from rdiv.samples import Pool
 
 

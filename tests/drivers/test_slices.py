@@ -10,9 +10,9 @@ import pytest
 
 import rdiv
 from rdiv.drivers import slices
-from rdiv.drivers.inputs import input_columns
-from rdiv.drivers.slice_gaps import slice_gaps
+from rdiv.drivers.bins import input_columns
 from rdiv.drivers.slice_search import search_slices
+from rdiv.drivers.slices import slice_gaps
 from rdiv.samples import Pool
 
 

@@ -25,7 +25,7 @@ from rdiv.models import (
     Ridge,
     as_model,
 )
-from rdiv.models.mixture_gradients import mixture_gradients
+from rdiv.models.gaussian_mixture import mixture_gradients
 from rdiv.samples import Pool
 
 RNG = np.random.default_rng

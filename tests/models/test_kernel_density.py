@@ -11,8 +11,7 @@ from scipy.special import logsumexp
 from scipy.stats import gaussian_kde, multivariate_normal
 
 from rdiv.models import kernel_density
-from rdiv.models.kernel_density import FittedKernelDensity, KernelDensity
-from rdiv.models.kernel_sums import tiled_sums
+from rdiv.models.kernel_density import FittedKernelDensity, KernelDensity, tiled_sums
 from rdiv.samples.pool import Pool
 
 RNG = np.random.default_rng(99)  # handed to fits, which do not use it

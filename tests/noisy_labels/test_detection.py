@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from rdiv.models import CrossFit, Frozen, Logistic, Mlp
 from rdiv.noisy_labels import LabelNoise, LabelNoiseDetector, flip_labels, split_by_loss
 from rdiv.noisy_labels.detection import class_probabilities
-from rdiv.samples.labelled import pool_labelled
+from rdiv.noisy_labels.labelled import pool_labelled
 
 
 def blobs(n: int = 240, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,9 +7,13 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from rdiv.noisy_labels import transition_matrix
-from rdiv.noisy_labels.posterior import clean_probabilities, fit_posterior
-from rdiv.noisy_labels.rates import estimate_rate
-from rdiv.noisy_labels.transition import anchor_counts, estimate_transition
+from rdiv.noisy_labels.posterior import (
+    anchor_counts,
+    clean_probabilities,
+    estimate_transition,
+    fit_posterior,
+)
+from rdiv.noisy_labels.result import estimate_rate
 
 K = 5
 

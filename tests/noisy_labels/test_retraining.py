@@ -8,8 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rdiv.models import Mlp, Training  # noqa: E402
+from rdiv.noisy_labels.labelled import pool_labelled  # noqa: E402
 from rdiv.noisy_labels.retraining import OBJECTIVES, batch_risk, retrain  # noqa: E402
-from rdiv.samples.labelled import pool_labelled  # noqa: E402
 
 P = torch.tensor([[0.7, 0.3], [0.2, 0.8], [0.9, 0.1], [0.6, 0.4]], dtype=torch.float64)
 Y = torch.tensor([0, 0, 1, 1])

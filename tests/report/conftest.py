@@ -10,8 +10,8 @@ from tests.report.hostile import NAMES, table
 
 import rdiv
 from rdiv import Comparison, Comparisons
-from rdiv.drivers.findings import ColumnDriver
-from rdiv.planning import Interval
+from rdiv.drivers.result import ColumnDriver
+from rdiv.inference.intervals import Interval
 from rdiv.report import comparison_page, many_page
 
 

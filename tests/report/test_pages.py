@@ -13,7 +13,7 @@ from tests.report.hostile import NAMES, SCRIPT
 
 import rdiv
 from rdiv import Comparison, Comparisons
-from rdiv.planning import Interval
+from rdiv.inference.intervals import Interval
 from rdiv.report import InputFile, Provenance, comparison_page, many_page, short_form
 
 LIMIT = 1_500_000

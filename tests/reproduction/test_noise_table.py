@@ -10,8 +10,8 @@ pytest.importorskip("rdiv.reproduction.protocol")
 pytest.importorskip("torch")
 
 from rdiv.reproduction import BY_NAME, reproduce
-from rdiv.reproduction.files import read_csv
-from rdiv.reproduction.noise_table import NoiseTable, _crossings
+from rdiv.reproduction.running import read_csv
+from rdiv.reproduction.tables.noisy_labels import NoiseTable, _crossings
 
 
 def made_up(gains: tuple[float, ...] = (0.02, 0.05, -0.01)) -> list[dict[str, object]]:

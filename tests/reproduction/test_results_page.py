@@ -10,14 +10,8 @@ from tools import results_page
 from tools.results_claims import CLAIMS, VERDICTS, Book, claims, levels, summary
 
 from rdiv.reproduction import BY_NAME, Line, reproduce
-from rdiv.reproduction.files import as_csv, read_csv
-from rdiv.reproduction.power_lines import COLUMNS, rate_and_interval
-from rdiv.reproduction.power_table import PowerTable
-
-
-def check(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
-    monkeypatch.setattr("sys.argv", ["results_page.py", *arguments])
-    results_page.main()
+from rdiv.reproduction.power_table import COLUMNS, PowerTable, rate_and_interval
+from rdiv.reproduction.running import as_csv, read_csv
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +30,8 @@ def copy(measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     (tmp_path / "results").mkdir()
     monkeypatch.setattr(results_page, "FOLDER", tmp_path / "results")
     monkeypatch.setattr(results_page, "PAGE", tmp_path / "results.md")
-    check(monkeypatch, "--take", str(measured))
+    assert results_page.main(["--take", str(measured)]) == 0
     return tmp_path
-
-
-def test_the_page_in_the_documentation_is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    check(monkeypatch, "--check")
 
 
 def test_the_numbers_in_the_documentation_have_pictures() -> None:
@@ -51,8 +41,8 @@ def test_the_numbers_in_the_documentation_have_pictures() -> None:
         assert {line["scale"] for line in read_csv(path)} == {"laptop"}
 
 
-def test_an_untouched_page_passes(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(monkeypatch, "--check")
+def test_an_untouched_page_passes(copy: Path) -> None:
+    assert results_page.main(["--check"]) == 0
     assert (copy / "results" / "hdgm-size.svg").exists()
     page = (copy / "results.md").read_text(encoding="utf-8")
     assert "rdiv reproduce hdgm-size --scale laptop --seed 0" in page
@@ -61,26 +51,24 @@ def test_an_untouched_page_passes(copy: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("old", ["of 3 |", "of 1 |", "R-Div 0."])
 def test_a_number_edited_on_the_page_fails(
-    copy: Path, monkeypatch: pytest.MonkeyPatch, old: str
+    copy: Path, capsys: pytest.CaptureFixture[str], old: str
 ) -> None:
     page = copy / "results.md"
     text = page.read_text(encoding="utf-8")
     assert old in text
     page.write_text(text.replace(old, old.replace(old[-3], "7"), 1), encoding="utf-8")
-    with pytest.raises(SystemExit, match="not what its numbers say"):
-        check(monkeypatch, "--check")
+    assert results_page.main(["--check"]) == 1
+    assert "not what its numbers say" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("column", ["rate", "null_high", "rejections", "paper"])
-def test_a_number_edited_in_the_file_fails(
-    copy: Path, monkeypatch: pytest.MonkeyPatch, column: str
-) -> None:
+def test_a_number_edited_in_the_file_fails(copy: Path, column: str) -> None:
     path = copy / "results" / "hdgm-size.csv"
     lines = read_csv(path)
     lines[0][column] = 1
     path.write_text(as_csv(lines), encoding="utf-8")
     with pytest.raises(SystemExit, match=r"hdgm-size\.csv: "):
-        check(monkeypatch, "--check")
+        results_page.main(["--check"])
 
 
 def invented(table: PowerTable, rate: float, rng: np.random.Generator) -> list[Line]:

@@ -11,9 +11,8 @@ from tests.reproduction.rehearsal import rehearsed
 
 from rdiv.cli.reproduce import TABLES
 from rdiv.reproduction import BY_NAME, SCALES, Run, Table, reproduce
-from rdiv.reproduction.files import as_csv, read_csv
-from rdiv.reproduction.power_lines import rate_and_interval
-from rdiv.reproduction.power_table import PowerTable
+from rdiv.reproduction.power_table import PowerTable, rate_and_interval
+from rdiv.reproduction.running import as_csv, read_csv
 from rdiv.studies.trial import run_trial
 
 DRAWN = ("blob", "hdgm-dimension", "hdgm-size")  # the others read data files

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rdiv.samples import pool_samples
-from rdiv.samples.datasets import DatasetRows, rows_at_once
+from rdiv.samples.rows import DatasetRows, rows_at_once
 
 torch = pytest.importorskip("torch")
 

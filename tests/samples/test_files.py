@@ -23,7 +23,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdiv.samples.files import MISSING, read
+from rdiv.samples.csv_files import MISSING
+from rdiv.samples.files import read
 
 FRAME = pl.DataFrame(
     {

@@ -15,10 +15,10 @@ import pytest
 import rdiv
 from rdiv.models.corrections import linear_correction
 from rdiv.samples import pool as pools
-from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.frames import as_frame
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
+from rdiv.samples.rows import FrameRows
 
 MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "pandas": lambda columns: pd.DataFrame(columns, index=range(7, 7 + len(columns["a"]))),

@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import rdiv
 from rdiv.samples import pool_samples
-from rdiv.samples.targets import encode_labels, guess_task, resolve_task, target_values
+from rdiv.samples.sample import encode_labels, guess_task, resolve_task, target_values
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 TEXT = np.where(X[:, 0] > 0, "yes", "no")

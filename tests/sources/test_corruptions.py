@@ -11,8 +11,7 @@ from scipy.ndimage import zoom as scipy_zoom
 from scipy.stats import binom
 
 from rdiv.sources import corruptions
-from rdiv.sources.corruption_constants import CONSTANTS
-from rdiv.sources.corruptions import KINDS, corrupt, partly_corrupted
+from rdiv.sources.corruptions import CONSTANTS, KINDS, corrupt, partly_corrupted
 
 RNG = np.random.default_rng
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rdiv.names import spelled
 from rdiv.sources import Higgs
-from rdiv.spelling import spelled
 
 RNG = np.random.default_rng
 

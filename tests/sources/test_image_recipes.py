@@ -13,14 +13,16 @@ import pytest
 from tests.sources.test_fetching import Served, server  # noqa: F401
 
 from rdiv.sources.data_files import DATA_FILES, DataFile, arrays_digest, data_file
-from rdiv.sources.fetching import RECIPES, Recipe, fetch
-from rdiv.sources.image_recipes import (
+from rdiv.sources.fetching import (
     CIFAR10_PIECES,
     MNIST_PARTS,
     MNIST_PIECES,
     PACS_CLASSES,
     PACS_DOMAINS,
     PACS_PIECES,
+    RECIPES,
+    Recipe,
+    fetch,
     prepare_cifar10,
     prepare_mnist,
     prepare_pacs,

@@ -12,15 +12,8 @@ import pytest
 from scipy.stats import binom
 
 import rdiv
-from rdiv.sources import (
-    BY_NAME,
-    ColoredMnist,
-    CorruptedCifar10,
-    CorruptedImagenet,
-    Mnist,
-    Pacs,
-)
-from rdiv.spelling import spelled
+from rdiv.names import spelled
+from rdiv.sources import BY_NAME, ColoredMnist, CorruptedCifar10, CorruptedImagenet, Mnist, Pacs
 
 RNG = np.random.default_rng
 MODELS = {

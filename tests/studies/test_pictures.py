@@ -16,7 +16,7 @@ from tests.studies.toys import Plain, shifted
 
 import rdiv
 from rdiv.sources import Pair
-from rdiv.studies.pictures import power_figure
+from rdiv.studies.power import power_figure
 
 pytest.importorskip("matplotlib", reason="needs the cli extra")
 
@@ -59,7 +59,7 @@ def test_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert first == power_figure(TABLE)
     program = (
         "from tests.studies.test_pictures import TABLE; "
-        "from rdiv.studies.pictures import power_figure; print(power_figure(TABLE), end='')"
+        "from rdiv.studies.power import power_figure; print(power_figure(TABLE), end='')"
     )
     again = subprocess.run(
         [sys.executable, "-c", program], cwd=Path(__file__).parents[2], check=True,

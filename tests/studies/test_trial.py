@@ -26,8 +26,7 @@ from rdiv.models import CrossFit, GaussianMixture, KernelDensity, Logistic
 from rdiv.samples import Pool
 from rdiv.sources import Hdgm
 from rdiv.studies import trial
-from rdiv.studies.shared_fits import SharedFits
-from rdiv.studies.trial import run_trial
+from rdiv.studies.trial import SharedFits, run_trial
 
 
 @pytest.fixture(autouse=True)
@@ -236,7 +235,7 @@ def test_the_model_of_a_learner_is_named_whatever_the_protocol() -> None:
 
 
 def test_a_statistic_that_is_not_finite_or_not_a_python_float() -> None:
-    from rdiv.discrepancies.protocol import Prepared
+    from rdiv.inference.prepared import Prepared
 
     @dataclass(frozen=True)
     class Odd:

@@ -14,7 +14,7 @@ from rdiv.cli.denoise import denoise_labels
 from rdiv.cli.plan import plan_rows
 from rdiv.cli.power import run_power_study
 from rdiv.cli.reproduce import reproduce_table
-from rdiv.cli.two_sample import run_two_sample_test
+from rdiv.cli.test import run_two_sample_test
 
 __all__ = ["app", "command"]
 

@@ -8,7 +8,7 @@ import typer
 
 from rdiv.cli.display import Summary, show
 from rdiv.cli.options import JsonFile
-from rdiv.cli.output import check_destination, deliver
+from rdiv.cli.outputs import check_destination, deliver
 
 if TYPE_CHECKING:
     from rdiv.theory import NetworkNorms

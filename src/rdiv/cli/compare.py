@@ -8,44 +8,95 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from rdiv.cli.compare_options import (
+from rdiv.cli.display import Summary, show, stages
+from rdiv.cli.inputs import Input, read_input
+from rdiv.cli.options import (
+    Alpha,
     By,
     CorrectionName,
     Currents,
+    DataDir,
     EquivalenceMargin,
     FailOnShift,
-    HtmlFile,
-    MinGap,
-    NoRows,
-    NotWorseThan,
-    Relabellings,
-    check_min_gap,
-    check_sources,
-)
-from rdiv.cli.compare_summary import NOT_EQUALITY, counts, summary, summary_of_many
-from rdiv.cli.display import Summary, show, stages
-from rdiv.cli.options import (
-    Alpha,
-    DataDir,
     Folds,
     Groups,
+    HtmlFile,
     Jobs,
     JsonFile,
+    MinGap,
     ModelName,
+    NoRows,
+    NotWorseThan,
     Reference,
+    Relabellings,
     Seed,
     Strata,
     Target,
     Task,
+    check_min_gap,
+    check_sources,
 )
-from rdiv.cli.output import STANDARD_OUTPUT, check_destination, deliver, write_whole
-from rdiv.cli.reading import Input, read_input
+from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver, write_whole
 
 if TYPE_CHECKING:
-    from rdiv.comparison_result import Comparison
-    from rdiv.many_result import Comparisons
+    from rdiv.comparison.levels_result import Comparisons
+    from rdiv.comparison.result import Comparison
 
-__all__ = ["NOT_EQUALITY", "compare_samples", "counts"]
+__all__ = ["NOT_EQUALITY", "compare_samples", "counts", "summary", "summary_of_many"]
+
+
+NOT_EQUALITY = "Not finding a difference does not show that there is none."
+
+
+def counts(found: Comparison, min_gap: float | None) -> bool:
+    """Whether a comparison found a shift that matters: any, or one beyond ``min_gap``."""
+    if min_gap is None or found.verdict != "risk shift" or found.gap_interval is None:
+        return found.shifted
+    return found.gap_interval.low > min_gap or found.gap_interval.high < -min_gap
+
+
+def summary(
+    found: Comparison, reference: str, current: str, min_gap: float | None, html: str | None
+) -> Summary:
+    """One comparison as a headline, lines and remarks."""
+    lines = [*found.details(), f"files: {reference} (reference), {current} (current)"]
+    if min_gap is not None:
+        lines.append(f"--min-gap {min_gap:g}: {_weighed(found, min_gap)}")
+    lines += [] if html is None else [f"report: {html}"]
+    remarks = [str(found.notes[key]) for key in ("target", "folds") if key in found.notes]
+    colours = {"worse": "red", "better": "yellow"}
+    shown = found.equivalence is not None and found.equivalence.shown
+    return Summary(
+        "rdiv compare",
+        found.headline(),
+        lines,
+        remarks if found.shifted or shown else [*remarks, NOT_EQUALITY],
+        colours.get(found.direction or "", "yellow" if found.shifted else "none"),
+    )
+
+
+def summary_of_many(
+    found: Comparisons, files: Sequence[str], counted: bool, min_gap: float | None, html: str | None
+) -> Summary:
+    """Many comparisons: one line a level, how they were judged, what looking again costs."""
+    lines = [*found.details(), f"reference: {files[0]}"]
+    if min_gap is not None:
+        verdict = "a shift lies" if counted else "no shift lies"
+        lines.append(f"--min-gap {min_gap:g}: {verdict} wholly outside {-min_gap:g} to {min_gap:g}")
+    lines += [] if html is None else [f"report: {html}"]
+    directions = {level.direction for level in found.levels}
+    colour = "red" if "worse" in directions else "yellow" if found.shifted else "none"
+    remarks = [found.warning()] if found.shifted else [NOT_EQUALITY, found.warning()]
+    return Summary("rdiv compare", found.headline(), lines, remarks, colour)
+
+
+def _weighed(found: Comparison, min_gap: float) -> str:
+    if found.verdict != "risk shift":
+        return "no risk shift to weigh"
+    span = f"{-min_gap:g} to {min_gap:g}"
+    if counts(found, min_gap):
+        return f"the interval lies wholly outside {span}, so this shift counts"
+    return f"the interval reaches into {span}, so this shift does not count"
 
 
 def compare_samples(
@@ -121,11 +172,11 @@ def _compare(
 ) -> Comparison | Comparisons:
     reference, *current = inputs
     if by is None and len(current) == 1:
-        from rdiv.comparison import compare
+        from rdiv.comparison.compare import compare
 
         draws = 999 if resamples is None else resamples
         return compare(reference.sample, current[0].sample, n_resamples=draws, **settings)
-    from rdiv.many import compare_many
+    from rdiv.comparison.levels import compare_many
 
     samples = current[0].sample if by is not None else _named(current)
     choice: Any = correction
@@ -147,7 +198,7 @@ def _named(inputs: Sequence[Input]) -> dict[str, Any]:
 
 def _without_rows(found: Comparison | Comparisons) -> Any:
     """The same without any row of the data."""
-    from rdiv.comparison_result import Comparison
+    from rdiv.comparison.result import Comparison
 
     if isinstance(found, Comparison):
         drivers = found.drivers
@@ -166,7 +217,7 @@ def _page(
 ) -> str:
     from shlex import join
 
-    from rdiv.comparison_result import Comparison
+    from rdiv.comparison.result import Comparison
     from rdiv.report import InputFile, Provenance, comparison_page, many_page, versions
 
     roles = ["reference", *(["current"] * (len(inputs) - 1))]
@@ -190,7 +241,7 @@ class _Told(NamedTuple):
 
     def counts(self) -> bool:
         """Whether any shift matters to a pipeline."""
-        from rdiv.comparison_result import Comparison
+        from rdiv.comparison.result import Comparison
 
         if isinstance(self.found, Comparison):
             return counts(self.found, self.min_gap)
@@ -202,7 +253,7 @@ class _Told(NamedTuple):
 
     def summary(self) -> Summary:
         """What a person reads."""
-        from rdiv.comparison_result import Comparison
+        from rdiv.comparison.result import Comparison
 
         names = [one.source for one in self.inputs]
         if isinstance(self.found, Comparison):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rdiv.cli.display import stages
-from rdiv.cli.output import printable, write_out
+from rdiv.cli.outputs import printable, write_out
 
 __all__ = ["data_app"]
 

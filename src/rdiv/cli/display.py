@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from rdiv.cli.output import printable, write_out
+from rdiv.cli.outputs import printable, write_out
 from rdiv.progress import hearing
 
 __all__ = ["WIDEST", "Summary", "panel", "show", "show_renderable", "stages", "terminal"]

@@ -8,7 +8,7 @@ import sys
 from dis import opmap
 from typing import Any
 
-from rdiv.cli.output import printable
+from rdiv.cli.outputs import printable
 
 __all__ = ["CRASH", "INTERRUPTED", "MISUSE", "report"]
 

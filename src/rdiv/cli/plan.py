@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rdiv.cli.display import Summary, show, stages
+from rdiv.cli.inputs import read_sample
 from rdiv.cli.options import (
     Alpha,
     Current,
@@ -22,11 +23,10 @@ from rdiv.cli.options import (
     Target,
     Task,
 )
-from rdiv.cli.output import STANDARD_OUTPUT, check_destination, deliver
-from rdiv.cli.reading import read_sample
+from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver
 
 if TYPE_CHECKING:
-    from rdiv.plan_result import Plan
+    from rdiv.planning.result import Plan
 
 __all__ = ["plan_rows"]
 
@@ -108,7 +108,7 @@ def plan_rows(
         stage("reading")
         p, q = read_sample(reference, data_dir), read_sample(current, data_dir)
         stage("planning")
-        from rdiv.pilots import plan
+        from rdiv.planning.plan import plan
 
         found = plan(
             p, q, model=model, target=target, gap=gap, power=power, alpha=alpha,

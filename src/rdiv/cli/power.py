@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdiv.cli.display import show_renderable, terminal
 from rdiv.cli.options import Jobs, JsonFile, Resamples, Seed
-from rdiv.cli.output import STANDARD_OUTPUT, check_destination, deliver, printable, write_out
+from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver, printable, write_out
 from rdiv.cli.study_options import (
     DataFolder,
     Discrepancies,

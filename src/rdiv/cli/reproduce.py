@@ -8,7 +8,7 @@ import typer
 
 from rdiv.cli.display import terminal
 from rdiv.cli.options import Jobs, JsonFile, Seed
-from rdiv.cli.output import check_destination, deliver, printable, write_out
+from rdiv.cli.outputs import check_destination, deliver, printable, write_out
 from rdiv.cli.power import keeping_rows, trial_progress
 from rdiv.cli.study_options import DataFolder, Scheduler
 
@@ -72,9 +72,9 @@ def reproduce_table(
     Every cell has the paper's number, ours with its 95 % interval, and the type-I error on true
     nulls, by the same trials for all tests. TABLE.md, TABLE.csv and TABLE.svg are written to DIR.
     """
+    from rdiv.names import chosen_from
     from rdiv.reproduction import BY_NAME, reproduce
     from rdiv.reproduction.protocol import as_scale
-    from rdiv.spelling import chosen_from
 
     size = as_scale(scale)
     if table is None:

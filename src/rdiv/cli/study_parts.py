@@ -42,8 +42,8 @@ def source_of(text: str, *, ratio: float | None = None, data_dir: str | None = N
     >>> print(source_of("hdgm:d=20,rotated=true", ratio=2))
     Hdgm(d=20, rotated=True, ratio=2)
     """
+    from rdiv.names import chosen
     from rdiv.sources import BY_NAME, as_source
-    from rdiv.spelling import chosen
 
     name, colon, rest = text.partition(":")
     if colon and "=" not in rest and name not in BY_NAME:
@@ -65,7 +65,7 @@ def pair_source(
     paths: tuple[str, str], *, ratio: float | None = None, data_dir: str | None = None
 ) -> Any:
     """Two files as a source."""
-    from rdiv.cli.reading import read_sample
+    from rdiv.cli.inputs import read_sample
     from rdiv.sources import Pair
 
     p, q = (read_sample(path, data_dir) for path in paths)
@@ -76,7 +76,7 @@ def pair_source(
 def tests_of(names: Sequence[str], methods: Sequence[str], model: str | None) -> list[Any]:
     """The tests to compare; `model` is for names that take one and come without."""
     from rdiv.discrepancies import BY_NAME
-    from rdiv.spelling import chosen
+    from rdiv.names import chosen
 
     if not names and not methods:
         raise ValueError("no test to study; name one with --discrepancy or --method.")

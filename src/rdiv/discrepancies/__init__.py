@@ -10,13 +10,14 @@ from rdiv.discrepancies.energy import Energy
 from rdiv.discrepancies.h_divergence import HDivergence
 from rdiv.discrepancies.l_divergence import LDivergence
 from rdiv.discrepancies.loss_distribution import LossDistribution
-from rdiv.discrepancies.mean_embedding import MeanEmbedding
+from rdiv.discrepancies.mean_features.mean_embedding import MeanEmbedding
+from rdiv.discrepancies.mean_features.smooth_cf import SmoothCharacteristicFunction
 from rdiv.discrepancies.mmd import GaussianMmd
 from rdiv.discrepancies.omnibus import Omnibus
-from rdiv.discrepancies.protocol import Discrepancy, Learner, Prepared
+from rdiv.discrepancies.protocol import Discrepancy, Learner
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.score import Score
-from rdiv.discrepancies.smooth_cf import SmoothCharacteristicFunction
+from rdiv.inference.prepared import Prepared
 
 __all__ = [
     "BY_NAME",

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.discrepancies.protocol import Masks, Prepared
-from rdiv.discrepancies.statistics import check_losses, mean_gaps
-from rdiv.models.estimators import as_model
-from rdiv.models.network_classifier import NetworkClassifier
-from rdiv.models.protocol import FittedModel, Model
-from rdiv.models.torch_modules import is_module
+from rdiv.inference.mean_gaps import mean_gaps
+from rdiv.inference.prepared import Masks, Prepared
+from rdiv.models.adapters import as_model
+from rdiv.models.networks.classifier import NetworkClassifier
+from rdiv.models.networks.modules import is_module
+from rdiv.models.protocol import FittedModel, Model, check_losses
+from rdiv.names import spelled
 from rdiv.samples.pool import Pool
-from rdiv.spelling import spelled
 
 __all__ = ["AccuracyC2st", "LogitC2st", "Scored"]
 

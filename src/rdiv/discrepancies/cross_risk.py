@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.h_divergence import pair
-from rdiv.discrepancies.protocol import Masks, Prepared
 from rdiv.discrepancies.split_fits import refittable, split_fits
+from rdiv.inference.prepared import Masks, Prepared
 from rdiv.models.protocol import Model
 from rdiv.samples.pool import Pool
 

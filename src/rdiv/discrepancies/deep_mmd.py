@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.gram import check_memory, gaussian_gram, unbiased_mmd
-from rdiv.discrepancies.protocol import Prepared
-from rdiv.models.network_classifier import network_width
-from rdiv.models.network_inputs import NetworkInputs, fit_inputs
-from rdiv.models.torch_modules import (
+from rdiv.inference.prepared import Prepared
+from rdiv.models.networks.classifier import network_width
+from rdiv.models.networks.inputs import NetworkInputs, fit_inputs
+from rdiv.models.networks.modules import (
     evaluate,
     is_module,
     perceptron,
@@ -20,7 +20,7 @@ from rdiv.models.torch_modules import (
     seeded_torch,
     tensor,
 )
-from rdiv.models.torch_training import Training, batchable_rows, train
+from rdiv.models.networks.training import Training, batchable_rows, train
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.gram import check_memory, pair_sums
-from rdiv.discrepancies.protocol import Masks, Prepared
+from rdiv.inference.prepared import Masks, Prepared
 from rdiv.models.scaling import fit_scaling
 from rdiv.samples.pool import Pool, require_finite
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.discrepancies.protocol import Masks
+from rdiv.inference.prepared import Masks
 
 __all__ = [
     "PairSums",

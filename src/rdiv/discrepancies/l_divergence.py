@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.discrepancies.protocol import Masks, Prepared
-from rdiv.discrepancies.statistics import check_losses, mean_gap, mean_gaps
-from rdiv.models.bounded_network import BoundedNetwork, FittedBoundedNetwork
-from rdiv.models.estimators import as_model
-from rdiv.models.protocol import FittedModel
-from rdiv.models.torch_modules import is_module
-from rdiv.models.torch_training import Training, batchable_rows, train
+from rdiv.inference.mean_gaps import mean_gap, mean_gaps
+from rdiv.inference.prepared import Masks, Prepared
+from rdiv.models.adapters import as_model
+from rdiv.models.networks.bounded import BoundedNetwork, FittedBoundedNetwork
+from rdiv.models.networks.modules import is_module
+from rdiv.models.networks.training import Training, batchable_rows, train
+from rdiv.models.protocol import FittedModel, check_losses
 from rdiv.samples.pool import Pool
 
 __all__ = ["LDivergence", "LearnedGap"]
@@ -31,7 +31,7 @@ class LDivergence:
     ----------
     model : torch.nn.Module or BoundedNetwork, optional
         The hypotheses are the networks of this shape, with a loss between 0 and 1: see
-        `rdiv.models.bounded_network.BoundedNetwork`, which is also the default.
+        `rdiv.models.networks.bounded.BoundedNetwork`, which is also the default.
     hypotheses : sequence, optional
         A finite list instead. Each is a fitted model (it has ``losses(pool)``) or a function from
         the pool to one loss per row, either trained on neither sample; or a model or its name,

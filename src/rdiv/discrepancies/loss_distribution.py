@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.discrepancies.masked_sums import mask_counts
-from rdiv.discrepancies.protocol import Masks, Prepared, Statistic
-from rdiv.discrepancies.statistics import check_losses, mean_gap
-from rdiv.models.estimators import as_model
-from rdiv.models.protocol import FittedModel, Model
+from rdiv.inference.masked_sums import mask_counts
+from rdiv.inference.mean_gaps import mean_gap
+from rdiv.inference.prepared import Masks, Prepared, Statistic
+from rdiv.models.adapters import as_model
+from rdiv.models.protocol import FittedModel, Model, check_losses
 from rdiv.samples.pool import Pool
 
 __all__ = ["LossDistribution"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.gram import check_memory, gaussian_gram, squared_distances, unbiased_mmd
-from rdiv.discrepancies.protocol import Prepared
+from rdiv.inference.prepared import Prepared
 from rdiv.samples.pool import Pool, require_finite
 
 __all__ = ["GaussianMmd"]

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.discrepancies.combining import nested_min_p
-from rdiv.discrepancies.protocol import Masks, Prepared
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.score import Score
-from rdiv.models.estimators import as_model
+from rdiv.inference.combining import nested_min_p
+from rdiv.inference.prepared import Masks, Prepared
+from rdiv.models.adapters import as_model
 from rdiv.models.protocol import FittedModel, Model
+from rdiv.names import spelled
 from rdiv.samples.pool import Pool
-from rdiv.spelling import spelled
 
 __all__ = ["Omnibus", "combined"]
 
@@ -148,7 +148,7 @@ def combined(members: Mapping[str, Prepared]) -> Prepared:
 
     Examples
     --------
-    >>> from rdiv.discrepancies.statistics import mean_gap
+    >>> from rdiv.inference.mean_gaps import mean_gap
     >>> low, high = mean_gap(np.array([0.0, 1.0, 5.0])), mean_gap(np.array([2.0, 2.0, 3.0]))
     >>> both = combined({"low": low, "high": high})
     >>> print(both.statistic(np.array([[True, True, False]])).shape, both.parts)

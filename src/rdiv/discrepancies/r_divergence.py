@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rdiv.discrepancies.protocol import Prepared
-from rdiv.discrepancies.statistics import check_losses, mean_gap
-from rdiv.models.estimators import as_model
-from rdiv.models.protocol import FittedModel, Model
+from rdiv.inference.mean_gaps import mean_gap
+from rdiv.inference.prepared import Prepared
+from rdiv.models.adapters import as_model
+from rdiv.models.protocol import FittedModel, Model, check_losses
 from rdiv.samples.pool import Pool
 
 __all__ = ["RDivergence"]

@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.discrepancies.combining import min_p
-from rdiv.discrepancies.protocol import Masks, Prepared
-from rdiv.discrepancies.standard_columns import Columns, standardized, tiles
-from rdiv.discrepancies.statistics import mean_gaps
-from rdiv.models.estimators import as_model
+from rdiv.inference.combining import min_p
+from rdiv.inference.masked_sums import Columns, standardized, tiles
+from rdiv.inference.mean_gaps import mean_gaps
+from rdiv.inference.prepared import Masks, Prepared
+from rdiv.models.adapters import as_model
 from rdiv.models.protocol import FittedModel, Model
 from rdiv.samples.pool import Pool
 

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.gram import check_memory, gaussian_gram
-from rdiv.discrepancies.protocol import Masks
+from rdiv.inference.prepared import Masks
+from rdiv.models.adapters import as_model
 from rdiv.models.cross_fit import FittedCrossFit
-from rdiv.models.estimators import as_model
 from rdiv.models.frozen import Frozen
 from rdiv.models.kernel_density import FittedKernelDensity
-from rdiv.models.protocol import FittedModel, Model
-from rdiv.models.refitting import fit_again
+from rdiv.models.protocol import FittedModel, Model, fit_again
 from rdiv.samples.pool import Pool
 
 __all__ = ["KernelSplits", "RefitSplits", "SplitFits", "refittable", "split_fits"]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.drivers.findings import RowDriver
+from rdiv.drivers.result import RowDriver
 from rdiv.samples.frames import python_values
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import Pooled

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.drivers.inputs import InputColumn
+from rdiv.drivers.bins import InputColumn
 
 __all__ = ["Candidate", "search_slices"]
 
@@ -72,7 +72,7 @@ def search_slices(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> from rdiv.drivers.inputs import input_columns
+    >>> from rdiv.drivers.bins import input_columns
     >>> from rdiv.samples import Pool
     >>> x, is_p = rng.normal(size=(2000, 3)), np.arange(2000) < 1000
     >>> losses = rng.exponential(size=2000) * np.where(~is_p & (x[:, 1] > 1), 3, 1)

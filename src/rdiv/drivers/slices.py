@@ -2,25 +2,135 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.discrepancies.protocol import Masks, Prepared
-from rdiv.drivers.findings import SliceDriver
-from rdiv.drivers.inputs import InputColumn
-from rdiv.drivers.slice_gaps import SliceGaps, slice_gaps
+from rdiv.drivers.bins import InputColumn
+from rdiv.drivers.result import SliceDriver
 from rdiv.drivers.slice_search import Candidate, search_slices
-from rdiv.drivers.step_down import step_down
-from rdiv.halving import halves
-from rdiv.permutation import permute
-from rdiv.planning import critical_value, gap_interval
+from rdiv.inference.engine import permute
+from rdiv.inference.intervals import critical_value, gap_interval
+from rdiv.inference.masked_sums import masked_sums
+from rdiv.inference.prepared import Masks, Prepared
+from rdiv.inference.step_down import step_down
 from rdiv.samples.pool import Pool
+from rdiv.two_sample import halves_of
 
-__all__ = ["NULL", "driving_slices"]
+__all__ = ["NULL", "SliceGaps", "driving_slices", "slice_gaps"]
+
 
 Floats = NDArray[np.float64]
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class SliceGaps:
+    """Gaps of ``k`` slices for ``b`` masks, ``(b, k)`` each; current (q) minus reference (p).
+
+    Parameters
+    ----------
+    gap_inside, gap_outside, error_inside : arrays
+        Gaps of mean losses, and the standard error of the first.
+    inside, excess : arrays
+        The gap inside, and the gap inside less the one outside, over their standard errors; 0
+        where a side has fewer than two rows (or groups) inside or outside.
+    """
+
+    gap_inside: Floats
+    gap_outside: Floats
+    error_inside: Floats
+    inside: Floats
+    excess: Floats
+
+
+def slice_gaps(
+    inside: NDArray[np.bool_], losses: Floats, groups: NDArray[np.intp] | None = None
+) -> Callable[[Masks], SliceGaps]:
+    """Make the function from masks to the gaps of slices.
+
+    Parameters
+    ----------
+    inside : (n, k) mask
+        Which rows lie in which slice.
+    losses : (n,) array
+    groups : (n,) integer codes, optional
+        Standard errors are then those of group sums (cluster-robust).
+
+    Examples
+    --------
+    >>> inside = np.array([[True], [True], [True], [True], [False], [False], [False], [False]])
+    >>> losses = np.array([1.0, 3.0, 4.0, 8.0, 1.0, 2.0, 1.0, 2.0])
+    >>> is_p = np.array([True, True, False, False, True, True, False, False])
+    >>> found = slice_gaps(inside, losses)(is_p[None])
+    >>> print(found.gap_inside[0], found.gap_outside[0], found.inside[0].round(3))
+    [4.] [0.] [1.789]
+    """
+    centre = losses.mean()
+    scale = losses.std() or 1.0
+    units = np.arange(len(losses)) if groups is None else groups
+    first, code = np.unique(units, return_index=True, return_inverse=True)[1:]
+    columns = _unit_columns(inside, (losses - centre) / scale, code, len(first))  # (units, 16 k)
+    totals = np.ascontiguousarray(columns.T).sum(axis=1)
+    k = inside.shape[1]
+
+    def measure(masks: Masks) -> SliceGaps:
+        sums = masked_sums(masks[:, first] if groups is not None else masks, columns)
+        of_p = _side(sums.reshape(len(masks), 16, k))
+        of_q = _side((totals - sums).reshape(len(masks), 16, k))
+        inner, outer = of_q[0] - of_p[0], of_q[1] - of_p[1]
+        error, excess = np.sqrt(of_p[2] + of_q[2]), np.sqrt(of_p[3] + of_q[3])
+        enough = of_p[4] & of_q[4]
+        return SliceGaps(
+            scale * inner, scale * outer, scale * error,
+            _ratio(inner, error, enough), _ratio(inner - outer, excess, enough),
+        )  # fmt: skip
+
+    return measure
+
+
+def _unit_columns(
+    inside: NDArray[np.bool_], losses: Floats, code: NDArray[np.intp], count: int
+) -> Floats:
+    """Per unit and slice: rows and sum of losses in and out, whether any, and their products."""
+
+    def total(values: Floats) -> Floats:
+        return np.stack([np.bincount(code, values[:, j], count) for j in range(values.shape[1])], 1)
+
+    n, m = total(inside.astype(float)), total((~inside).astype(float))
+    a, c = total(inside * losses[:, None]), total(~inside * losses[:, None])
+    products = (a * a, a * n, n * n, c * c, c * m, m * m, a * c, a * m, n * c, n * m)
+    return np.concatenate([n, m, a, c, n > 0, m > 0, *products], axis=1)
+
+
+def _side(sums: Floats) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.bool_]]:
+    """Means in and out, variance of the first and of their difference, whether all is known."""
+    n, m, a, c, units_in, units_out, aa, an, nn, cc, cm, mm, ac, am, nc, nm = sums.swapaxes(0, 1)
+    enough = (np.round(units_in) >= 2) & (np.round(units_out) >= 2)
+    n, m = np.maximum(n, 1), np.maximum(m, 1)
+    mean_in, mean_out = a / n, c / m
+    inner = _positive(aa - 2 * mean_in * an + mean_in**2 * nn, aa) / n**2
+    outer = _positive(cc - 2 * mean_out * cm + mean_out**2 * mm, cc) / m**2
+    cross = (ac - mean_out * am - mean_in * nc + mean_in * mean_out * nm) / (n * m)
+    inner *= units_in / np.maximum(units_in - 1, 1)
+    outer *= units_out / np.maximum(units_out - 1, 1)
+    return mean_in, mean_out, inner, np.maximum(inner + outer - 2 * cross, 0), enough
+
+
+def _positive(spread: Floats, squares: Floats) -> Floats:
+    """What is rounding error counts as no spread."""
+    return np.where(spread <= _ROUNDING * np.abs(squares), 0.0, spread)
+
+
+def _ratio(gap: Floats, error: Floats, enough: NDArray[np.bool_]) -> Floats:
+    gap = np.where(np.abs(gap) < _ROUNDING, 0.0, gap)
+    flat = np.where(gap == 0, 0.0, np.copysign(np.inf, gap))
+    ratio: Floats = np.where(enough, np.divide(gap, error, out=flat, where=error > 0), 0.0)
+    return ratio
+
 
 NULL = (
     "found on one random half of each sample and tested on the other, both ways round, by "
@@ -63,7 +173,7 @@ def driving_slices(
     chance. A slice that mostly repeats one with a smaller p-value is left out.
     """
     halving, *drawing = rng.spawn(1 + WAYS)
-    parts = halves(pool, is_p, halving)
+    parts = halves_of(pool, is_p, halving)
     tested: list[_Tested] = []
     for stream, learn, test in zip(drawing, parts, parts[::-1], strict=True):
         found = search_slices(_rows_of(inputs, learn), losses[learn], is_p[learn])

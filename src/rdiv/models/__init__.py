@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from rdiv.models.adapters import Estimator, as_model
 from rdiv.models.boosting import Boosting
 from rdiv.models.cross_fit import CrossFit
-from rdiv.models.estimators import Estimator, as_model
 from rdiv.models.frozen import Frozen
 from rdiv.models.gaussian_mixture import GaussianMixture
 from rdiv.models.kernel_density import KernelDensity
 from rdiv.models.linear import Logistic, Ridge
-from rdiv.models.networks import AlexNet, ConvNeXt, Mlp, ResNet18, SeNet, Vae, ViT
+from rdiv.models.networks.alexnet import AlexNet
+from rdiv.models.networks.convnext import ConvNeXt
+from rdiv.models.networks.mlp import Mlp
+from rdiv.models.networks.resnet18 import ResNet18, SeNet
+from rdiv.models.networks.torch_model import TorchModel
+from rdiv.models.networks.training import Training
+from rdiv.models.networks.vae import Vae
+from rdiv.models.networks.vit import ViT
 from rdiv.models.principal_components import PrincipalComponents
 from rdiv.models.protocol import FittedModel, Model
-from rdiv.models.torch_model import TorchModel
-from rdiv.models.training_settings import Training
 
 __all__ = [
     "BY_NAME",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rdiv.models.estimators import Estimator, FittedEstimator
+from rdiv.models.adapters import Estimator, FittedEstimator
 from rdiv.samples.pool import Pool
 
 __all__ = ["Boosting"]

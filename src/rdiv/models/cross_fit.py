@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.models.corrections import linear_correction
-from rdiv.models.protocol import FittedModel, Model
-from rdiv.models.refitting import fit_again
+from rdiv.models.protocol import FittedModel, Model, fit_again
+from rdiv.names import spelled
 from rdiv.progress import counting
 from rdiv.samples.pool import Pool
-from rdiv.spelling import spelled
 from rdiv.threads import one_thread
 
 __all__ = ["CrossFit", "FittedCrossFit", "fold_of_rows"]

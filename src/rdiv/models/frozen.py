@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.models.corrections import linear_correction
-from rdiv.models.estimators import (
+from rdiv.models.adapters import (
     Kind,
     aligned,
     class_losses,
@@ -18,9 +17,10 @@ from rdiv.models.estimators import (
     estimator_residuals,
     reconstruction_residuals,
 )
+from rdiv.models.corrections import linear_correction
 from rdiv.models.protocol import FittedModel
+from rdiv.names import one_line
 from rdiv.samples.pool import Pool
-from rdiv.spelling import one_line
 
 __all__ = ["Frozen"]
 

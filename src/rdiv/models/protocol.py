@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rdiv.samples.pool import Pool
 
-__all__ = ["FittedModel", "Model"]
+__all__ = ["FittedModel", "Model", "check_losses", "fit_again"]
 
 
 @runtime_checkable
@@ -59,3 +59,55 @@ class Model(Protocol):
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedModel:
         """Fit to the rows of a pool, blind to which sample each row came from."""
         ...
+
+
+def fit_again(
+    model: Model, fitted: FittedModel, pool: Pool, rng: np.random.Generator, *, warm: bool
+) -> FittedModel:
+    """Fit to a part of the pool, keeping what the pooled fit decided about units and shape.
+
+    Parameters
+    ----------
+    model : Model
+        What is fitted when the pooled fit offers nothing better.
+    fitted : FittedModel
+        The pooled fit. Its ``refit(pool, rng)`` starts from its own parameters; its
+        ``fit_anew(pool, rng)`` starts afresh. Both keep choices made on the whole pool, such as
+        a scaling or a number of components, without which losses would have different units.
+    warm : bool
+        Which of the two to use.
+
+    Examples
+    --------
+    >>> from rdiv.models import PrincipalComponents
+    >>> rng = np.random.default_rng(0)
+    >>> pool = Pool(rng.normal(size=(40, 3)))
+    >>> model = PrincipalComponents(1)
+    >>> fitted = model.fit(pool, rng)
+    >>> side = fit_again(model, fitted, pool.take(np.arange(15)), rng, warm=True)
+    >>> print(side.scaling is fitted.scaling)
+    True
+    """
+    again = getattr(fitted, "refit" if warm else "fit_anew", None)
+    side: FittedModel = model.fit(pool, rng) if again is None else again(pool, rng)
+    return side
+
+
+def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
+    """The losses a model gave, refused if they are not one finite number per row.
+
+    Rows with the same content get the same loss, that of the first of them: what a model adds by
+    position alone must not tell the samples apart.
+    """
+    values = np.asarray(losses, dtype=np.float64)
+    if values.shape != (len(pool),):
+        raise ValueError(
+            f"{who} must give one loss per row, got shape {values.shape} for {len(pool)} rows."
+        )
+    bad = int((~np.isfinite(values)).sum())
+    if bad:
+        raise ValueError(
+            f"{who} must give finite losses, got {bad} NaN or infinite of {len(pool)}; "
+            "check the inputs or use a model with more regularisation."
+        )
+    return values[pool.twins]

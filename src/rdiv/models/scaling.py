@@ -1,14 +1,15 @@
-"""Centre and scale columns: what a model that needs scaling does inside its own fit."""
+"""Columns on one scale: centred and scaled, or whitened; what a model does inside its own fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Scaling", "fit_scaling", "fit_scaling_in_blocks"]
+__all__ = ["Scaling", "Whitening", "WhiteningKind", "fit_scaling", "fit_scaling_in_blocks"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,3 +86,82 @@ def _scaling(
     spread[constant] = 1.0
     scale = spread * largest
     return Scaling(centre * largest, scale, float(np.log(scale[~constant]).sum()))
+
+
+Floats = NDArray[np.float64]
+WhiteningKind = Literal["full", "diagonal"]
+
+EIGENVALUE_FLOOR = 1e-6  # of the largest eigenvalue of the correlation matrix
+LARGEST_COORDINATE = 1e100  # its square is still finite
+
+
+@dataclass(frozen=True, eq=False)
+class Whitening:
+    """Affine map under which the pool has unit covariance, safe for any scale of the columns.
+
+    A column is scaled by a power of two (exact), centred and divided by its standard deviation,
+    then the correlations are taken out. A row's deviation in directions that the pool leaves empty
+    (constant columns; the complement of few rows in many columns) is equal for all rows of the
+    pool, so it is one number per row, apart from the coordinates.
+    """
+
+    binary_exponent: NDArray[np.int32]
+    centre: Floats
+    deviation: Floats
+    varies: NDArray[np.bool_]
+    basis: Floats | None  # (varying columns, k) orthonormal; None for the diagonal kind
+    spread: Floats  # (k,) standard deviations along the basis, floored
+    floor: float  # variance given to the directions that the basis leaves out
+    dimension: int
+    log_scale: float
+
+    @classmethod
+    def of(cls, rows: Floats, counts: Floats, kind: WhiteningKind) -> Whitening:
+        """Fit to distinct rows that occur `counts` times each."""
+        n = counts.sum()
+        varies = (rows != rows[0]).any(axis=0)
+        exponent = np.where(varies, np.frexp(np.abs(rows).max(axis=0))[1], 0).astype(np.int32)
+        z = np.ldexp(rows[:, varies], -exponent[varies])
+        mean = counts @ z / n
+        mean += counts @ (z - mean) / n  # columns that hardly vary need the second pass
+        z = (z - mean) * np.sqrt(counts / max(n - 1, 1))[:, None]
+        spread_of_columns = np.sqrt((z**2).sum(axis=0))
+        centre, deviation = rows[0].copy(), np.ones(rows.shape[1])
+        centre[varies], deviation[varies] = mean, spread_of_columns
+        basis, variances = None, np.ones(z.shape[1])
+        if kind == "full" and z.shape[1]:
+            basis, variances = _principal_axes(z / spread_of_columns)
+        floor = EIGENVALUE_FLOOR * variances.max(initial=0.0)
+        spread = np.sqrt(np.maximum(variances, floor))
+        left_out = z.shape[1] - len(spread)
+        log_scale = (exponent * np.log(2.0) + np.log(deviation)).sum() + np.log(spread).sum()
+        if left_out:
+            log_scale += left_out * np.log(floor) / 2
+        dimension = max(1, int((variances > floor).sum()))
+        return cls(
+            exponent, centre, deviation, varies, basis, spread, floor, dimension, float(log_scale)
+        )
+
+    def __call__(self, x: Floats) -> tuple[Floats, Floats]:
+        """Whitened coordinates ``(n, k)`` and squared distance off the pool's support ``(n,)``."""
+        with np.errstate(over="ignore"):  # a far row may overflow: clipped, it is still far
+            z = (np.ldexp(x, -self.binary_exponent) - self.centre) / self.deviation
+        z = np.clip(z, -LARGEST_COORDINATE, LARGEST_COORDINATE)
+        off_support: Floats = (z[:, ~self.varies] ** 2).sum(axis=1)
+        z = z[:, self.varies]
+        if self.basis is None:
+            return z, off_support
+        along = z @ self.basis
+        if self.basis.shape[1] < self.basis.shape[0]:
+            rest = z - along @ self.basis.T
+            off_support = off_support + (rest**2).sum(axis=1) / self.floor
+        return along / self.spread, off_support
+
+
+def _principal_axes(z: Floats) -> tuple[Floats, Floats]:
+    """Eigenvectors ``(d, k)`` and eigenvalues ``(k,)`` of ``z.T @ z``, k = min(m, d)."""
+    if z.shape[1] <= z.shape[0]:
+        variances, basis = np.linalg.eigh(z.T @ z)
+        return basis, variances
+    _, singular, axes = np.linalg.svd(z, full_matrices=False)
+    return axes.T, singular**2

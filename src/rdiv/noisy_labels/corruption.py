@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.samples.targets import target_values
+from rdiv.samples.sample import target_values
 
 __all__ = ["check_rate", "flip_labels", "transition_matrix"]
 

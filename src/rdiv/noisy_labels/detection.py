@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from rdiv.losses import log_loss
 from rdiv.models import BY_NAME, CrossFit, as_model
 from rdiv.models.protocol import FittedModel, Model
+from rdiv.names import spelled
 from rdiv.noisy_labels.corruption import check_rate
+from rdiv.noisy_labels.labelled import LabelledRows, pool_labelled, with_labels
 from rdiv.noisy_labels.posterior import Posterior, fit_posterior
-from rdiv.noisy_labels.rates import NoiseRate, estimate_rate
-from rdiv.noisy_labels.result import LabelNoise
+from rdiv.noisy_labels.result import LabelNoise, NoiseRate, estimate_rate
 from rdiv.noisy_labels.splitting import paper_share, part_gap, top_rows
-from rdiv.samples.labelled import LabelledRows, pool_labelled, with_labels
 from rdiv.samples.pool import Pool
-from rdiv.spelling import spelled
 from rdiv.threads import one_thread
 
 __all__ = ["LabelNoiseDetector", "class_probabilities", "detect"]
@@ -51,8 +50,8 @@ class LabelNoiseDetector:
 
     Notes
     -----
-    `docs/noisy_labels.md` says how the probabilities and the rate are estimated, and
-    `docs/noisy_labels_study.md` how well, beside cleanlab.
+    `docs/guide/noisy_labels.md` says how the probabilities and the rate are estimated, and
+    `docs/measured/noisy_labels_study.md` how well, beside cleanlab.
 
     Examples
     --------

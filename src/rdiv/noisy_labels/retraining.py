@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.losses import PROBABILITY_FLOOR
-from rdiv.models.network_classifier import class_logits
-from rdiv.models.torch_model import FittedTorchModel, Recipe
-from rdiv.models.torch_modules import require_torch, tensor
-from rdiv.models.torch_training import train
+from rdiv.models.networks.classifier import class_logits
+from rdiv.models.networks.modules import require_torch, tensor
+from rdiv.models.networks.torch_model import FittedTorchModel, Recipe
+from rdiv.models.networks.training import train
+from rdiv.names import chosen_from
 from rdiv.samples.pool import Pool
-from rdiv.spelling import chosen_from
 
 __all__ = ["OBJECTIVES", "batch_risk", "retrain"]
 

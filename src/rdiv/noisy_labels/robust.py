@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from rdiv.models import as_model
-from rdiv.models.estimators import Estimator, fitted_estimator, seeded_estimator
-from rdiv.models.training_settings import Training
+from rdiv.models.adapters import Estimator, fitted_estimator, seeded_estimator
+from rdiv.models.networks.training import Training
+from rdiv.names import chosen_from
 from rdiv.noisy_labels.detection import LabelNoiseDetector, detect
+from rdiv.noisy_labels.labelled import LabelledRows, check_labels, pool_labelled
 from rdiv.noisy_labels.result import LabelNoise
 from rdiv.noisy_labels.retraining import OBJECTIVES, retrain
 from rdiv.samples.frames import as_frame, is_frame
-from rdiv.samples.labelled import LabelledRows, check_labels, pool_labelled
 from rdiv.samples.pool import Pool
 from rdiv.samples.preparation import Preparation, fit_preparation
-from rdiv.spelling import chosen_from
 from rdiv.threads import one_thread
 
 __all__ = ["RobustClassifier"]

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.models import ResNet18, as_model
+from rdiv.names import chosen_from
 from rdiv.noisy_labels.corruption import check_rate, flip_labels
 from rdiv.noisy_labels.detection import class_probabilities
+from rdiv.noisy_labels.labelled import check_labels
 from rdiv.noisy_labels.retraining import OBJECTIVES, retrain
 from rdiv.noisy_labels.splitting import SHARES, part_gap, top_rows
-from rdiv.samples.labelled import check_labels
 from rdiv.samples.pool import Pool
-from rdiv.spelling import chosen_from
 from rdiv.threads import one_thread
 
 __all__ = ["NoiseSweep", "noise_sweep"]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rdiv.report.pages import comparison_page, many_page
+from rdiv.report.pages import comparison_page, many_page, short_block, short_form
 from rdiv.report.provenance import InputFile, Provenance, versions
-from rdiv.report.short import short_block, short_form
 
 __all__ = [
     "InputFile",

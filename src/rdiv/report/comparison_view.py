@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rdiv.report import tables
-from rdiv.report.charts import gap_chart, loss_chart, null_chart
-from rdiv.report.driver_charts import column_chart, slice_chart
+from rdiv.report.charts import column_chart, gap_chart, loss_chart, null_chart, slice_chart
 from rdiv.report.provenance import Provenance
 from rdiv.report.wording import amount, count, probability, shorten, signed, visible
 
 if TYPE_CHECKING:
-    from rdiv.comparison_result import Comparison
+    from rdiv.comparison.result import Comparison
 
 __all__ = [
     "advice",

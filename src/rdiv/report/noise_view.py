@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rdiv.report.comparison_view import reproduce_view
-from rdiv.report.drawing import CURRENT, GRID, REFERENCE, Chart, draw
 from rdiv.report.pages import render
 from rdiv.report.provenance import Provenance, versions
+from rdiv.report.svg import CURRENT, GRID, REFERENCE, Chart, draw
 from rdiv.report.tables import Head, Table
 from rdiv.report.wording import amount, count, percent, shorten
 

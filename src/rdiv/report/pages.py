@@ -1,19 +1,21 @@
-"""Whole pages: what a view holds, put into a template that escapes all of it."""
+"""Whole pages from templates that escape all they are given, and the short form for a notebook."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
+from html import escape
 from typing import TYPE_CHECKING, Any
 
-from rdiv.report.comparison_view import comparison_view
-from rdiv.report.many_view import many_view
+from rdiv.report.comparison_view import badge, comparison_view
+from rdiv.report.levels_view import many_view
 from rdiv.report.provenance import Provenance, versions
 
 if TYPE_CHECKING:
-    from rdiv.comparison_result import Comparison
-    from rdiv.many_result import Comparisons
+    from rdiv.comparison.levels_result import Comparisons
+    from rdiv.comparison.result import Comparison
 
-__all__ = ["comparison_page", "many_page", "render"]
+__all__ = ["comparison_page", "many_page", "render", "short_block", "short_form"]
 
 
 def comparison_page(
@@ -89,4 +91,34 @@ def _environment() -> Any:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+    )
+
+
+def short_form(found: Comparison) -> str:
+    """A comparison as a small block of HTML: the verdict, then one line a number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rdiv
+    >>> rng = np.random.default_rng(0)
+    >>> found = rdiv.compare(rng.normal(size=(40, 2)), rng.normal(size=(40, 2)), rng=0)
+    >>> print("No shift found" in short_form(found))
+    True
+    """
+    return short_block(badge(found.verdict, found.direction), found.headline(), found.details())
+
+
+def short_block(label: str, headline: str, lines: Iterable[str]) -> str:
+    """A label, a sentence and lines ``label: value`` as HTML that takes the notebook's colours."""
+    cell = 'style="text-align:left;vertical-align:top;padding:.15em 1em .15em 0;border:0"'
+    body = "".join(
+        f"<tr><th scope='row' {cell}>{escape(name)}</th><td {cell}>{escape(value)}</td></tr>"
+        for name, _, value in (line.partition(": ") for line in lines)
+    )
+    return (
+        '<div style="border-left:.3em solid currentColor;padding:.2em 0 .2em 1em;max-width:48em">'
+        f'<p style="margin:0;font-size:.9em">{escape(label)}</p>'
+        f'<p style="margin:.2em 0 .6em;font-size:1.15em;font-weight:600">{escape(headline)}</p>'
+        f'<table style="border-collapse:collapse">{body}</table></div>'
     )

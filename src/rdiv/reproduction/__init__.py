@@ -21,29 +21,30 @@ __all__ = [
 ]
 
 _HOMES = {
-    "higgs": "rdiv.reproduction.tables.higgs",
-    "mnist": "rdiv.reproduction.tables.mnist",
-    "overfitting": "rdiv.reproduction.tables.overfitting",
-    "hdgm-dimension": "rdiv.reproduction.tables.hdgm_dimension",
-    "hdgm-size": "rdiv.reproduction.tables.hdgm_size",
-    "blob": "rdiv.reproduction.tables.blob",
-    "pacs": "rdiv.reproduction.tables.pacs",
-    "pacs-size": "rdiv.reproduction.tables.pacs_size",
-    "colored-mnist": "rdiv.reproduction.tables.colored_mnist",
-    "corruption-cifar10": "rdiv.reproduction.tables.corruption_cifar10",
-    "corruption-imagenet": "rdiv.reproduction.tables.corruption_imagenet",
-    "architectures": "rdiv.reproduction.tables.architectures",
-    "noisy-symmetric": "rdiv.reproduction.tables.noisy_symmetric",
-    "noisy-pair": "rdiv.reproduction.tables.noisy_pair",
+    "higgs": "higgs:TABLE",
+    "mnist": "mnist:TABLE",
+    "overfitting": "overfitting:TABLE",
+    "hdgm-dimension": "hdgm:BY_DIMENSION",
+    "hdgm-size": "hdgm:BY_SIZE",
+    "blob": "blob:TABLE",
+    "pacs": "pacs:BY_DOMAIN",
+    "pacs-size": "pacs:BY_SIZE",
+    "colored-mnist": "colored_mnist:TABLE",
+    "corruption-cifar10": "corruption:CIFAR10_TABLE",
+    "corruption-imagenet": "corruption:IMAGENET_TABLE",
+    "architectures": "architectures:TABLE",
+    "noisy-symmetric": "noisy_labels:SYMMETRIC",
+    "noisy-pair": "noisy_labels:PAIR",
 }
-"""Where each table is declared: a module with the object ``TABLE``."""
+"""Where each table is declared: a module in `tables` and the name of the object."""
 
 
 class _Tables(Mapping[str, Table]):
     """Tables by name, each loaded when it is asked for."""
 
     def __getitem__(self, name: str) -> Table:
-        table: Table = import_module(_HOMES[name]).TABLE
+        module, _, thing = _HOMES[name].partition(":")
+        table: Table = getattr(import_module(f"{__name__}.tables.{module}"), thing)
         return table
 
     def __iter__(self) -> Iterator[str]:

@@ -2,17 +2,62 @@
 
 from __future__ import annotations
 
+import csv
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from rdiv.reproduction.files import as_csv
+from rdiv.names import chosen_from
 from rdiv.reproduction.protocol import Line, Run, Table, as_scale
-from rdiv.spelling import chosen_from
 
-__all__ = ["Reproduced", "command", "reproduce", "write"]
+__all__ = ["Reproduced", "as_csv", "command", "read_csv", "reproduce", "write"]
+
+
+def as_csv(lines: Sequence[Line]) -> str:
+    """Lines as CSV text.
+
+    Examples
+    --------
+    >>> print(as_csv([{"cell": "1000", "rate": 0.5, "paper": None}]))
+    cell,rate,paper
+    1000,0.5,
+    <BLANKLINE>
+    """
+    text = StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(lines[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return text.getvalue()
+
+
+def read_csv(path: str | Path) -> list[Line]:
+    """Lines from a file that `as_csv` wrote: numbers become numbers, nothing becomes None.
+
+    The names of cells, methods and tests stay texts, also where they look like numbers.
+    """
+    with open(path, encoding="utf-8", newline="") as file:
+        return [
+            {name: value if name in TEXTS else _value(value) for name, value in row.items()}
+            for row in csv.DictReader(file)
+        ]
+
+
+TEXTS = frozenset({"table", "scale", "cell", "method", "test", "protocol", "note"})
+
+
+def _value(text: str) -> str | int | float | None:
+    if text == "":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
 
 TRIALS = "trials"
 

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.samples.datasets import DatasetRows, rows_at_once
-from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.frames import as_frame, frame_words, is_frame
 from rdiv.samples.row_keys import Keys, array_keys, label_words, row_keys
-from rdiv.samples.targets import Task
+from rdiv.samples.rows import DatasetRows, FrameRows, rows_at_once
+from rdiv.samples.sample import Task
 
 if TYPE_CHECKING:
     from rdiv.samples.preparation import Preparation

@@ -9,20 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.samples.datasets import DatasetRows
-from rdiv.samples.designs import (
-    FEWEST_UNITS,
-    Design,
-    check_design,
-    codes_in_order,
-    design_labels,
-)
-from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.frames import check_columns, refuse_infinite, stack
+from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.row_keys import Keys, digest
-from rdiv.samples.sample import Sample, as_sample
-from rdiv.samples.targets import encode_labels, resolve_task, target_values
+from rdiv.samples.rows import DatasetRows, FrameRows
+from rdiv.samples.sample import Sample, as_sample, encode_labels, resolve_task, target_values
 
 __all__ = ["Pooled", "pool_samples", "resolve_seed"]
 

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.samples.frame_rows import as_table
 from rdiv.samples.frames import python_values
+from rdiv.samples.rows import as_table
 
 __all__ = [
     "MOST_LEVELS",

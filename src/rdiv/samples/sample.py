@@ -1,18 +1,142 @@
-"""One sample as users have it (array, frame, tensor, dataset, pair) as rows and a target."""
+"""One sample as users have it (array, frame, tensor, dataset, pair): rows, target and task."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.samples.datasets import is_torch_dataset, plain_array, read_dataset
 from rdiv.samples.frames import as_frame, is_frame, quoted
-from rdiv.samples.targets import target_values
+from rdiv.samples.rows import is_torch_dataset, plain_array, read_dataset
 
-__all__ = ["Sample", "as_sample", "has_target", "plain_array"]
+__all__ = [
+    "TASKS",
+    "Sample",
+    "Task",
+    "as_sample",
+    "encode_labels",
+    "guess_task",
+    "has_target",
+    "plain_array",
+    "resolve_task",
+    "target_values",
+]
+
+
+Task = Literal["density", "classification", "regression"]
+TASKS: tuple[Task, ...] = ("density", "classification", "regression")
+
+MOST_CLASSES = 20  # integers with more distinct values than this are taken for quantities
+
+
+def target_values(y: Any) -> NDArray[Any]:
+    """A target as one array of numbers or labels, refusing missing values."""
+    values = _one_column(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(
+            f"the target must be one value per row, got shape {values.shape}; "
+            "pass one column, labels not one-hot."
+        )
+    if values.dtype.kind == "O":
+        missing = np.array([_is_missing(value) for value in values.tolist()])
+        values = values if missing.any() else _plain(values)
+    else:
+        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+    if missing.any():
+        raise ValueError(
+            f"the target must have no missing values, got {int(missing.sum())} of {len(values)}; "
+            "drop those rows first."
+        )
+    return values
+
+
+def _one_column(y: Any) -> NDArray[Any]:
+    """An array, a series of any library, a frame of one column or a list as an array."""
+    if isinstance(y, np.ndarray):
+        return y
+    if is_frame(y) and len(as_frame(y).columns) == 1:
+        y = as_frame(y)[as_frame(y).columns[0]]
+    reader = next((name for name in ("to_pylist", "to_list") if hasattr(y, name)), None)
+    cells = list(y) if reader is None else list(getattr(y, reader)())
+    mixed = any(_is_missing(cell) for cell in cells)  # numpy would spell a missing label "nan"
+    return np.asarray(cells, dtype=object) if mixed else np.asarray(cells)
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas' NA has no truth value
+        return True
+    except ValueError:  # an array, not a cell
+        return False
+
+
+def _plain(values: NDArray[Any]) -> NDArray[Any]:
+    """Objects to text or numbers where they are all of one kind; mixed ones become text."""
+    kinds = {type(value) for value in values.tolist()}
+    if kinds <= {bool, np.bool_}:
+        return values.astype(bool)
+    if all(issubclass(kind, int | np.integer) for kind in kinds):
+        return values.astype(np.int64)
+    if all(issubclass(kind, int | float | np.number) for kind in kinds):
+        return values.astype(np.float64)
+    return np.array([str(value) for value in values.tolist()])
+
+
+def guess_task(values: NDArray[Any]) -> Task:
+    """Classification for text, booleans and few distinct integers; regression otherwise.
+
+    Examples
+    --------
+    >>> print(guess_task(np.array(["a", "b"])), guess_task(np.array([0.5, 1.5])))
+    classification regression
+    """
+    if values.dtype.kind in "fc":
+        return "regression"
+    if values.dtype.kind in "iu" and len(np.unique(values)) > MOST_CLASSES:
+        return "regression"
+    return "classification"
+
+
+def resolve_task(values: NDArray[Any] | None, asked: str | None, kind: str | None) -> Task:
+    """Settle the task from the target, what the user asked for and what the model can do."""
+    if asked is not None and asked not in TASKS:
+        raise ValueError(f"task must be one of {', '.join(TASKS)}, got {asked!r}.")
+    if asked is not None and kind is not None and asked != kind:
+        raise ValueError(
+            f"the model does {kind}, got task={asked!r}; drop task= or choose another model."
+        )
+    wanted = kind or asked or (guess_task(values) if values is not None else "density")
+    if wanted != "density" and values is None:
+        raise ValueError(
+            f"{wanted} needs a target, got none; name the column with target= "
+            "or pass each sample as a pair (X, y)."
+        )
+    if wanted == "regression" and values is not None and values.dtype.kind not in "biuf":
+        raise ValueError(
+            f"regression needs a target of numbers, got text such as {str(values[0])!r}; "
+            "use a classifier or another target column."
+        )
+    return "density" if wanted == "density" else _known(wanted)
+
+
+def _known(task: str) -> Task:
+    return "classification" if task == "classification" else "regression"
+
+
+def encode_labels(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Codes ``(n,)`` and sorted classes, refusing a pool with one class only."""
+    classes, codes = np.unique(values, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"classification needs at least two classes in the pool, got only "
+            f"{classes[0]!s}; choose another target column."
+        )
+    return codes.astype(np.intp), classes
 
 
 @dataclass(frozen=True, eq=False)

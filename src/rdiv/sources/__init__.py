@@ -5,18 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rdiv.names import chosen
 from rdiv.samples.files import read
 from rdiv.sources.blob import Blob
-from rdiv.sources.colored_mnist import ColoredMnist
-from rdiv.sources.corrupted_cifar10 import CorruptedCifar10
-from rdiv.sources.corrupted_imagenet import CorruptedImagenet
-from rdiv.sources.given import Drawn, Pair
+from rdiv.sources.corrupted_images import CorruptedCifar10, CorruptedImagenet
 from rdiv.sources.hdgm import Hdgm
 from rdiv.sources.higgs import Higgs
-from rdiv.sources.mnist import Mnist
+from rdiv.sources.mnist import ColoredMnist, Mnist
 from rdiv.sources.pacs import Pacs
-from rdiv.sources.protocol import Source
-from rdiv.spelling import chosen
+from rdiv.sources.protocol import Drawn, Pair, Source
 
 __all__ = [
     "BY_NAME",

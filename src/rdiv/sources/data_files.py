@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.spelling import chosen_from
+from rdiv.names import chosen_from
 
 __all__ = ["DATA_FILES", "DataFile", "arrays_digest", "data_dir", "data_file"]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.names import chosen_from
 from rdiv.sources.data_files import data_file
 from rdiv.sources.images import channels_first, check_size, disjoint, overlap, resized
 from rdiv.sources.protocol import q_rows
-from rdiv.spelling import chosen_from
 
 __all__ = ["DOMAINS", "Pacs"]
 

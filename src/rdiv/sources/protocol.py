@@ -1,12 +1,19 @@
-"""What a source is: pairs of samples on demand, with a true null beside the alternative."""
+"""What a source is, and sources from what a user has: two samples, or a function that draws."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-__all__ = ["Source", "q_rows"]
+from rdiv.samples.frames import as_frame, gather, is_frame
+from rdiv.samples.pool import content_keys
+from rdiv.samples.row_keys import digest
+from rdiv.samples.sample import as_sample
+
+__all__ = ["Drawn", "Pair", "Source", "q_rows"]
 
 
 @runtime_checkable
@@ -38,3 +45,98 @@ def q_rows(n: int, ratio: float) -> int:
     if not ratio > 0:
         raise ValueError(f"ratio must be positive, got {ratio}; it is rows of q per row of p.")
     return max(1, round(n * ratio))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two samples as a source: every draw takes rows of them, without replacement.
+
+    Under the null both samples are disjoint rows of p.
+
+    Parameters
+    ----------
+    p, q : arrays, frames or pairs (X, y)
+    ratio : float
+        Rows of q per row of p.
+    name : str
+        What tables call it.
+
+    Examples
+    --------
+    >>> source = Pair(np.arange(10.0), np.arange(10.0) + 100)
+    >>> p, q = source.draw(3, np.random.default_rng(0))
+    >>> print(len(p), bool((q >= 100).all()))
+    3 True
+    """
+
+    p: Any = field(repr=False, compare=False)
+    q: Any = field(repr=False, compare=False)
+    ratio: float = 1.0
+    name: str = "pair"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def fingerprint(self) -> str:
+        """A text for the rows of both samples in their order."""
+        return f"{_digest(self.p):032x} {_digest(self.q):032x}"
+
+    def draw(self, n: int, rng: np.random.Generator, null: bool = False) -> tuple[Any, Any]:
+        """Draw ``n`` rows of p and ``ratio n`` rows of q (of p, under the null)."""
+        m = q_rows(n, self.ratio)
+        rows_p, rows_q = _length(self.p), _length(self.q)
+        if n + m * null > rows_p or (not null and m > rows_q):
+            raise ValueError(
+                f"{self.name} has {rows_p} + {rows_q} rows, got a draw of {n} + {m}"
+                f"{' disjoint rows of p' if null else ''}; ask for fewer rows."
+            )
+        order = rng.permutation(rows_p)
+        if null:
+            return _take(self.p, order[:n]), _take(self.p, order[n : n + m])
+        return _take(self.p, order[:n]), _take(self.q, rng.permutation(rows_q)[:m])
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A function ``(n, rng, null) -> (p, q)`` as a source.
+
+    Studies know it by its name alone: after changing what it does, use another folder for rows.
+
+    Examples
+    --------
+    >>> source = Drawn(lambda n, rng, null: (rng.normal(size=n), rng.normal(size=n) + (not null)))
+    >>> print(len(source.draw(5, np.random.default_rng(0))[0]))
+    5
+    """
+
+    function: Callable[[int, np.random.Generator, bool], tuple[Any, Any]]
+
+    def __str__(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def draw(self, n: int, rng: np.random.Generator, null: bool = False) -> tuple[Any, Any]:
+        """Call the function."""
+        drawn = self.function(n, rng, null)
+        if not isinstance(drawn, tuple) or len(drawn) != 2:
+            raise TypeError(
+                f"the source {self} must return a pair of samples (p, q), got "
+                f"{type(drawn).__name__}."
+            )
+        return drawn
+
+
+def _digest(sample: Any) -> int:
+    given = as_sample(sample, "a sample")
+    return digest(content_keys(given.x, (given.y,)))
+
+
+def _length(sample: Any) -> int:
+    return len(sample[0] if isinstance(sample, tuple) else sample)
+
+
+def _take(sample: Any, rows: Any) -> Any:
+    if isinstance(sample, tuple):
+        return tuple(_take(part, rows) for part in sample)
+    if not isinstance(sample, np.ndarray) and is_frame(sample):
+        return gather(as_frame(sample).to_native(), rows)
+    return np.asarray(sample)[rows]

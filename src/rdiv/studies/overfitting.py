@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.models import Model, Training, Vae
-from rdiv.models.batches import batchable_rows
-from rdiv.models.torch_model import FittedTorchModel
-from rdiv.models.torch_modules import tensor
-from rdiv.models.torch_training import train
+from rdiv.models.networks.modules import tensor
+from rdiv.models.networks.torch_model import FittedTorchModel
+from rdiv.models.networks.training import batchable_rows, train
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
 from rdiv.threads import one_thread

@@ -11,12 +11,12 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from rdiv.discrepancies import BY_NAME as DISCREPANCIES
-from rdiv.discrepancies.choosing import choose
+from rdiv.discrepancies.resolve import choose
 from rdiv.models import BY_NAME as MODELS
+from rdiv.names import chosen, chosen_from, spelled
 from rdiv.samples.pool import Pool
 from rdiv.sources import BY_NAME as SOURCES
 from rdiv.sources import Source, as_source
-from rdiv.spelling import chosen, chosen_from, spelled
 from rdiv.two_sample import check_level
 
 __all__ = ["Contender", "Key", "Study", "as_contender", "as_study"]

@@ -66,8 +66,8 @@ def _standard_error(rejected: Any, repeat: Any) -> float:
 
 
 def _notes(study: Study) -> dict[tuple[str, int], str]:
+    from rdiv.names import spelled
     from rdiv.sources import BY_NAME
-    from rdiv.spelling import spelled
 
     notes = {}
     for source in study.sources:

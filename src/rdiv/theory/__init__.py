@@ -5,16 +5,17 @@ from rdiv.theory.complexity import (
     FiniteClass,
     HypothesisClass,
     LinearClass,
+    NetworkClass,
     rademacher_complexity,
 )
-from rdiv.theory.network_class import NetworkClass
 from rdiv.theory.networks import (
     NetworkNorms,
     frobenius_norms,
     lipschitz_constant,
     network_norms,
+    read_weights,
 )
-from rdiv.theory.printed import (
+from rdiv.theory.paper_bounds import (
     conditional_bound,
     deviation_bound,
     general_bound,
@@ -29,7 +30,6 @@ from rdiv.theory.sharper import (
     sharp_limit_bound,
     sharp_network_bound,
 )
-from rdiv.theory.weight_files import read_weights
 
 __all__ = [
     "Complexity",

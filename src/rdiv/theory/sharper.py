@@ -1,4 +1,4 @@
-"""The same statements with smaller constants; ``docs/theory.md`` has the arguments.
+"""The same statements with smaller constants; ``docs/guide/theory.md`` has the arguments.
 
 Three changes do it. Two numbers between 0 and D_L differ by D_L at most, not 2 D_L. The gap of all
 hypotheses at once is one function of both samples, so one concentration inequality serves both. And
@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from rdiv.theory.arguments import check_number, check_probability, check_setting
-from rdiv.theory.printed import network_complexity
+from rdiv.theory.paper_bounds import network_complexity
 
 __all__ = [
     "sharp_conditional_bound",

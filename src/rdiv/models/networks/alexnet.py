@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from rdiv.models.networks.images import check_width, image_recipe, image_shape, with_epochs
-from rdiv.models.torch_model import FittedTorchModel
-from rdiv.models.torch_modules import require_torch
-from rdiv.models.training_settings import Training
+from rdiv.models.networks.modules import require_torch
+from rdiv.models.networks.torch_model import FittedTorchModel
+from rdiv.models.networks.training import Training
 from rdiv.samples.pool import Pool
 
 __all__ = ["AlexNet", "alexnet"]

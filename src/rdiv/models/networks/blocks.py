@@ -181,7 +181,7 @@ class Autoencoder(nn.Module):
 
 
 def _layers(widths: Sequence[int]) -> nn.Sequential:
-    from rdiv.models.torch_modules import perceptron
+    from rdiv.models.networks.modules import perceptron
 
     layers: nn.Sequential = perceptron(widths)
     return layers

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rdiv.models.network_inputs import fit_inputs
-from rdiv.models.torch_model import Recipe
-from rdiv.models.training_settings import Training
+from rdiv.models.networks.inputs import fit_inputs
+from rdiv.models.networks.torch_model import Recipe
+from rdiv.models.networks.training import Training
 
 __all__ = ["check_width", "image_recipe", "image_shape", "with_epochs"]
 

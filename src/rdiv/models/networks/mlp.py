@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from rdiv.models.network_inputs import fit_inputs
 from rdiv.models.networks.images import with_epochs
-from rdiv.models.torch_model import FittedTorchModel, Recipe
-from rdiv.models.torch_modules import perceptron
-from rdiv.models.training_settings import Training
+from rdiv.models.networks.inputs import fit_inputs
+from rdiv.models.networks.modules import perceptron
+from rdiv.models.networks.torch_model import FittedTorchModel, Recipe
+from rdiv.models.networks.training import Training
 from rdiv.samples.pool import Pool
 
 __all__ = ["Mlp", "mlp"]

@@ -1,4 +1,4 @@
-"""ResNet18, the network of the paper for corrupted images and noisy labels."""
+"""ResNet18, the network of the paper for corrupted images, and SENet, which is built on it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from rdiv.models.networks.images import check_width, image_recipe, image_shape, with_epochs
-from rdiv.models.torch_model import FittedTorchModel
-from rdiv.models.torch_modules import require_torch
-from rdiv.models.training_settings import Training
+from rdiv.models.networks.modules import require_torch
+from rdiv.models.networks.torch_model import FittedTorchModel
+from rdiv.models.networks.training import Training
 from rdiv.samples.pool import Pool
 
-__all__ = ["ResNet18", "resnet18"]
+__all__ = ["ResNet18", "SeNet", "resnet18"]
+
 
 TRAINING = Training(epochs=20, weight_decay=1e-4)
 _LARGE = 96
@@ -108,3 +109,57 @@ def resnet18(
     parts |= {"avgpool": nn.AdaptiveAvgPool2d(1), "flat": nn.Flatten()}
     parts["fc"] = nn.Linear(d_in, n_outputs)
     return nn.Sequential(OrderedDict(parts))
+
+
+SENET_TRAINING = Training(epochs=20, weight_decay=1e-4)
+
+
+@dataclass(frozen=True)
+class SeNet:
+    """ResNet18 whose blocks weigh their channels (Hu et al. 2018, reduction 16).
+
+    Parameters
+    ----------
+    width : int
+        Channels of the first stage, a multiple of 8; every stage doubles them. 64 is the published
+        size.
+    blocks : tuple of int
+        Blocks of each stage.
+    training : Training
+    epochs : int, optional
+        Instead of those in `training`.
+    weights : str or Path, optional
+        A state dict saved as ``.safetensors``, to start from.
+
+    Notes
+    -----
+    For images of at least 8 pixels. Below 96 pixels it starts with one 3 x 3 convolution, as for
+    CIFAR; from there on with a 7 x 7 one and pooling, as for ImageNet. The loss is the log loss.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(6) % 2
+    >>> pool = Pool(rng.random((6, 1, 8, 8)), y=y, task="classification", classes=np.arange(2))
+    >>> print(SeNet(width=8, epochs=1).fit(pool, rng).losses(pool).shape)
+    (6,)
+    """
+
+    width: int = 64
+    blocks: tuple[int, ...] = (2, 2, 2, 2)
+    training: Training = SENET_TRAINING
+    epochs: int | None = None
+    weights: str | Path | None = None
+
+    task = "classification"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blocks", tuple(self.blocks))
+        check_width(self.width)
+        with_epochs(self.training, self.epochs)
+
+    def fit(self, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
+        """Train on the images of a pool."""
+        build = partial(resnet18, width=self.width, blocks=self.blocks, excite=True, who="senet")
+        recipe = image_recipe(build, "senet", self.training, self.epochs, self.weights)
+        return recipe.fit(pool, rng)

@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.models.network_inputs import NetworkInputs, fit_inputs
 from rdiv.models.networks.images import with_epochs
-from rdiv.models.torch_model import FittedTorchModel, Recipe
-from rdiv.models.torch_modules import require_torch
-from rdiv.models.training_settings import Training
+from rdiv.models.networks.inputs import NetworkInputs, fit_inputs
+from rdiv.models.networks.modules import require_torch
+from rdiv.models.networks.torch_model import FittedTorchModel, Recipe
+from rdiv.models.networks.training import Training
 from rdiv.samples.pool import Pool
 
 __all__ = ["NegativeElbo", "Vae", "vae"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from rdiv.models import ConvNeXt, ResNet18, SeNet, Training, ViT
 from rdiv.models.protocol import Model
-from rdiv.reproduction.benchmark_parts import network_parts, once
-from rdiv.reproduction.methods import model_tests
+from rdiv.reproduction.methods import model_tests, network_parts, once
 from rdiv.reproduction.power_table import Part, PowerTable, Setting
 from rdiv.reproduction.reported import paired
 from rdiv.sources import CorruptedCifar10

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from rdiv.models import KernelDensity
-from rdiv.reproduction.benchmark_parts import learner_parts, once
-from rdiv.reproduction.methods import QUICK, kernel_tests
+from rdiv.reproduction.methods import QUICK, kernel_tests, learner_parts, once
 from rdiv.reproduction.power_table import PowerTable, Setting
 from rdiv.reproduction.reported import Printed
 from rdiv.sources import Blob

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from rdiv.discrepancies import CrossRisk, GaussianMmd
 from rdiv.models import Training, Vae
-from rdiv.reproduction.benchmark_parts import learner_parts, network_parts
-from rdiv.reproduction.methods import QUICK, learners
+from rdiv.reproduction.methods import QUICK, learner_parts, learners, network_parts
 from rdiv.reproduction.power_table import Part, PowerTable, Setting
 from rdiv.reproduction.reported import printed
 from rdiv.sources import Mnist

@@ -12,7 +12,7 @@ import numpy as np
 
 from rdiv.models import Training, Vae
 from rdiv.reproduction.keeping import work_through
-from rdiv.reproduction.power_picture import NULL, OURS, PAPER, PICTURE, as_svg
+from rdiv.reproduction.power_page import NULL, OURS, PAPER, PICTURE, as_svg
 from rdiv.reproduction.protocol import Line, Plan, PlanLine, Run, Scale
 from rdiv.sources import Mnist
 

@@ -1,0 +1,227 @@
+"""compare_many: one reference, many current samples, and verdicts that hold for all together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from rdiv.comparison.compare import compare
+from rdiv.comparison.levels_result import Comparisons, Level
+from rdiv.comparison.result import Comparison, Verdict
+from rdiv.discrepancies.resolve import DEFAULT_FOLDS
+from rdiv.inference.multiplicity import CORRECTIONS, Correction
+from rdiv.names import chosen_from
+from rdiv.progress import counting
+from rdiv.samples.frames import as_frame, is_frame, python_values
+from rdiv.samples.grouping import FEWEST_UNITS
+from rdiv.samples.pooling import resolve_seed
+from rdiv.samples.sample import as_sample
+
+__all__ = ["FEWEST_ROWS", "compare_many", "relabellings_for"]
+
+FEWEST_ROWS = 20
+"""Rows below which a level is skipped: no test of so few says anything."""
+
+DEFAULT_RESAMPLES = 999
+
+
+def compare_many(
+    reference: Any,
+    current: Any,
+    *,
+    by: str | None = None,
+    correction: Correction = "holm",
+    model: Any = None,
+    target: str | None = None,
+    task: str | None = None,
+    folds: int | None = DEFAULT_FOLDS,
+    groups: str | None = None,
+    strata: str | None = None,
+    alpha: float = 0.05,
+    n_resamples: int | None = None,
+    equivalence_margin: float | None = None,
+    not_worse_than: float | None = None,
+    drivers: bool = True,
+    rng: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+) -> Comparisons:
+    """Compare many current samples with one reference, and judge them together.
+
+    Parameters are those of `rdiv.compare`, once for each level; every level is tested at
+    ``alpha`` divided by their number, so its interval holds for all of them at once.
+
+    Parameters
+    ----------
+    reference : sample
+    current : mapping of samples, or a frame
+        The current samples by their names; with ``by`` one frame that holds all of them.
+    by : str, optional
+        Column of ``current`` whose values are the levels. It is no input of the model.
+    correction : {"holm", "bh"}
+        How the p-values of the levels are adjusted: for any false alarm (Holm), or for the share
+        of false ones among the alarms (Benjamini and Hochberg).
+    n_resamples : int, optional
+        Relabellings for each level. By default 999, or as many as so many levels need; a number
+        too small to ever reject is refused.
+
+    Returns
+    -------
+    Comparisons
+
+    Examples
+    --------
+    >>> import rdiv
+    >>> rng = np.random.default_rng(0)
+    >>> days = {"mon": rng.normal(size=(80, 2)), "tue": 3 * rng.normal(size=(80, 2))}
+    >>> found = rdiv.compare_many(rng.normal(size=(100, 2)), days, model="gmm", rng=0)
+    >>> print({level.name: level.verdict for level in found.levels})
+    {'mon': 'no shift', 'tue': 'risk shift'}
+    """
+    reference, samples = _levels(reference, current, by, (target, groups, strata))
+    adjust = chosen_from(CORRECTIONS, correction, "correction")
+    sizes = {name: len(as_sample(sample, name).x) for name, sample in samples.items()}
+    short = {name: _shortage(samples[name], rows, groups) for name, rows in sizes.items()}
+    tested = [name for name in sizes if short[name] is None]
+    if not tested:
+        reasons = ", ".join(f"{name} has {why}" for name, why in list(short.items())[:3])
+        raise ValueError(f"there is no level to compare: {reasons}; give larger ones.")
+    seed, share = resolve_seed(rng), alpha / len(tested)
+    draws = relabellings_for(len(tested), alpha, n_resamples)
+    settings: dict[str, Any] = {
+        "model": model, "target": target, "task": task, "folds": folds, "groups": groups,
+        "strata": strata, "alpha": share, "n_resamples": draws, "drivers": drivers, "rng": seed,
+        "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
+        "n_jobs": n_jobs,
+    }  # fmt: skip
+    found = {}
+    with counting("level", len(tested)) as at:
+        for place, name in enumerate(tested, 1):
+            at(place)
+            found[name] = _compare(name, reference, samples[name], settings)
+    adjusted = _together([found[name] for name in tested], adjust, alpha, correction)
+    judged = dict(zip(tested, adjusted, strict=True))
+    levels = [
+        _judged(name, found[name], judged[name], alpha)
+        if name in found
+        else Level(name, sizes[name], skipped=short[name])
+        for name in sizes
+    ]
+    raised = n_resamples is None and draws > DEFAULT_RESAMPLES
+    return Comparisons(tuple(levels), correction, alpha, draws, seed, by, raised)
+
+
+def relabellings_for(levels: int, alpha: float, asked: int | None) -> int:
+    """Relabellings with which every one of so many levels could be found to shift.
+
+    Examples
+    --------
+    >>> print(relabellings_for(4, 0.05, None), relabellings_for(40, 0.05, None))
+    999 3999
+    """
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must lie strictly between 0 and 1, got {alpha}.")
+    least = ceil(levels / alpha - 1e-9) - 1
+    if (
+        asked is None
+    ):  # five times the least: a p-value may then be small without being the smallest
+        return max(DEFAULT_RESAMPLES, 5 * (least + 1) - 1)
+    if asked < least:
+        raise ValueError(
+            f"{asked} relabellings can never find a shift among {levels} levels at alpha = "
+            f"{alpha:g}; use at least {least}, or leave the number out."
+        )
+    return asked
+
+
+def _levels(
+    reference: Any, current: Any, by: str | None, taken: Sequence[str | None]
+) -> tuple[Any, Mapping[str, Any]]:
+    """The reference and the current samples by name; the column of levels is in neither."""
+    if by is None:
+        if not isinstance(current, Mapping) or not current:
+            raise TypeError(
+                "current must be a mapping of names to samples, or a frame and by= the name of a "
+                f"column, got {type(current).__name__}."
+            )
+        return reference, {str(name): sample for name, sample in current.items()}
+    if not is_frame(current) or not is_frame(reference):
+        raise TypeError(f"by={by!r} names a column of a frame, got arrays; pass frames.")
+    if by in taken:
+        raise ValueError(f"by={by!r} is the target, groups or strata column; choose another one.")
+    return _split(as_frame(reference), as_frame(current), by)
+
+
+def _split(reference: Any, current: Any, by: str) -> tuple[Any, dict[str, Any]]:
+    if by not in current.columns:
+        raise ValueError(f"the column {by!r} of by= is not in current; check the name.")
+    places: dict[Any, list[int]] = {}
+    for row, value in enumerate(python_values(current[by])):
+        places.setdefault(value, []).append(row)
+    ordered = [*sorted(value for value in places if value is not None)]
+    ordered += [None] if None in places else []
+    inputs = current.drop(by)
+    samples = {_name(value): inputs[np.array(places[value])].to_native() for value in ordered}
+    reference = reference.drop(by) if by in reference.columns else reference
+    return reference.to_native(), samples
+
+
+def _name(value: Any) -> str:
+    if value is None:
+        return "(missing)"
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+def _compare(name: str, reference: Any, current: Any, settings: dict[str, Any]) -> Comparison:
+    try:
+        return compare(reference, current, **settings)
+    except ValueError as error:
+        raise ValueError(f"level {name}: {error}") from error
+
+
+def _together(
+    found: Sequence[Comparison], adjust: Any, alpha: float, correction: Correction
+) -> list[dict[str, float]]:
+    """P-values of every level that hold for all levels, by the names of the tests.
+
+    A level as a whole is judged by omnibus. A part counts in a level that counts: by Holm over the
+    parts of all levels, or, among R of L levels selected by Benjamini and Hochberg, at R / L of
+    the level (Benjamini and Bogomolov 2014).
+    """
+    whole = adjust([_whole(one) for one in found])
+    selected = max(int((whole <= alpha).sum()), 1)
+    lines: list[dict[str, float]] = [{"omnibus": float(value)} for value in whole]
+    for name in ("r-div", "score"):
+        places = [place for place, one in enumerate(found) if name in one.results]
+        raw = [found[place].results[name].pvalue for place in places]
+        parts = adjust(raw) if correction == "holm" else np.array(raw) * len(found) / selected
+        for place, part in zip(places, parts, strict=True):
+            lines[place][name] = float(min(max(part, whole[place]), 1.0))
+    return lines
+
+
+def _whole(one: Comparison) -> float:
+    return one.results.get("omnibus", one.results["r-div"]).pvalue
+
+
+def _judged(name: str, one: Comparison, adjusted: dict[str, float], alpha: float) -> Level:
+    verdict: Verdict = "no shift"
+    if adjusted["omnibus"] <= alpha:
+        verdict = "risk shift" if adjusted["r-div"] <= alpha else "hidden shift"
+    n_q = one.results["r-div"].n_q
+    return Level(name, n_q, verdict=verdict, adjusted_pvalues=adjusted, comparison=one)
+
+
+def _shortage(sample: Any, rows: int, groups: str | None) -> str | None:
+    """Why a level is too small to be compared, if it is."""
+    if rows < FEWEST_ROWS:
+        return f"{rows} rows, fewer than the {FEWEST_ROWS} that a level needs"
+    if groups is None or not is_frame(sample) or groups not in as_frame(sample).columns:
+        return None
+    units = as_frame(sample)[groups].n_unique()
+    if units < FEWEST_UNITS:
+        return f"{units} group, fewer than the {FEWEST_UNITS} that a level needs"
+    return None

@@ -1,0 +1,216 @@
+"""What compare_many found: one line a level, a verdict for the whole, as text, JSON and HTML."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rdiv.comparison.result import Comparison, Direction, Verdict
+from rdiv.inference.multiplicity import Correction
+from rdiv.results import SCHEMA, as_json, plain
+
+__all__ = ["LOOKS", "Comparisons", "Level"]
+
+LOOKS = (
+    "Every further look spends the level again: of the runs at level {alpha:g} in which nothing "
+    "moved, up to one in {turns:.0f} raises an alarm. If this runs daily, divide alpha by the "
+    "number of looks."
+)
+
+_LISTED = 40  # levels that text lists one by one
+_NAMED = 3  # levels that the headline names
+_METHODS = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One current sample among many.
+
+    Parameters
+    ----------
+    name : str
+    rows : int
+        Rows of the current sample.
+    verdict : {"risk shift", "hidden shift", "no shift"}, optional
+        What holds for all levels together; None where it was skipped.
+    adjusted_pvalues : mapping of float
+        Of omnibus (any shift), r-div and score, adjusted for all levels.
+    comparison : Comparison, optional
+        The level by itself, at its share of alpha.
+    skipped : str, optional
+        Why it was not compared.
+    """
+
+    name: str
+    rows: int
+    verdict: Verdict | None = None
+    adjusted_pvalues: Mapping[str, float] = field(default_factory=dict)
+    comparison: Comparison | None = None
+    skipped: str | None = None
+
+    @property
+    def shifted(self) -> bool:
+        """Whether a shift was found that holds for all levels together."""
+        return self.verdict in ("risk shift", "hidden shift")
+
+    @property
+    def direction(self) -> Direction | None:
+        """Where the risk moved, if it did."""
+        if self.verdict != "risk shift" or self.comparison is None:
+            return None
+        return "worse" if self.comparison.gap > 0 else "better"
+
+    def line(self) -> str:
+        """The level in one line."""
+        if self.comparison is None:
+            return f"skipped, {self.skipped}"
+        one, span = self.comparison, ""
+        if one.gap_interval is not None:
+            span = f" ({one.gap_interval.low:+.3g} to {one.gap_interval.high:+.3g})"
+        words = f"{self.verdict}, {self.direction}" if self.direction else str(self.verdict)
+        margins = [test for test in (one.equivalence, one.not_worse) if test is not None]
+        shown = [f"; {'' if test.shown else 'not '}shown {_claim(test)}" for test in margins]
+        p = self.adjusted_pvalues["omnibus"]
+        return f"{words}; gap {one.gap:+.3g}{span}, p = {p:.3g}, {self.rows} rows{''.join(shown)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain values."""
+        document: dict[str, Any] = plain(
+            {
+                "name": self.name,
+                "rows": self.rows,
+                "verdict": self.verdict,
+                "direction": self.direction,
+                "adjusted_pvalues": self.adjusted_pvalues,
+                "skipped": self.skipped,
+            }
+        )
+        one = None if self.comparison is None else self.comparison.to_dict()
+        return {**document, "comparison": one}
+
+
+def _claim(test: Any) -> str:
+    within = "within" if test.kind == "equivalence" else "not worse than"
+    return f"{within} {test.margin:g}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparisons:
+    """What comparing many current samples with one reference found.
+
+    Parameters
+    ----------
+    levels : tuple of Level
+    correction : {"holm", "bh"}
+    alpha : float
+        Level of the whole.
+    n_resamples : int
+        Relabellings of each comparison.
+    seed : int
+    by : str, optional
+        Column whose values are the levels.
+    raised : bool
+        Whether the number of relabellings was raised because there are so many levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rdiv
+    >>> rng = np.random.default_rng(0)
+    >>> days = {"mon": rng.normal(size=(80, 2)), "tue": rng.normal(size=(9, 2))}
+    >>> found = rdiv.compare_many(rng.normal(size=(90, 2)), days, model="gmm", rng=0)
+    >>> print(found.verdict, found.levels[1].skipped)
+    no shift 9 rows, fewer than the 20 that a level needs
+    """
+
+    levels: tuple[Level, ...]
+    correction: Correction
+    alpha: float
+    n_resamples: int
+    seed: int
+    by: str | None = None
+    raised: bool = False
+
+    @property
+    def shifted(self) -> bool:
+        """Whether any level shifted."""
+        return any(level.shifted for level in self.levels)
+
+    @property
+    def tested(self) -> tuple[Level, ...]:
+        """Levels that were not skipped."""
+        return tuple(level for level in self.levels if level.comparison is not None)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The gravest verdict of any level."""
+        found = {level.verdict for level in self.levels}
+        order: tuple[Verdict, ...] = ("risk shift", "hidden shift", "no shift")
+        return next(verdict for verdict in order if verdict in found)
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline(), *self.details()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from rdiv.report import short_block
+
+        return short_block(f"{len(self.tested)} levels", self.headline(), self.details())
+
+    def headline(self) -> str:
+        """The finding in one sentence."""
+        shifted = [level for level in self.levels if level.shifted]
+        total = len(self.tested)
+        kind = "levels" if self.by is None else f"levels of {self.by}"
+        if not shifted:
+            return f"No shift found in any of {total} {kind}."
+        named = [f"{level.name} ({level.direction or 'hidden'})" for level in shifted[:_NAMED]]
+        more = f" and {len(shifted) - _NAMED} more" if len(shifted) > _NAMED else ""
+        return f"{len(shifted)} of {total} {kind} shifted: {', '.join(named)}{more}."
+
+    def details(self) -> list[str]:
+        """One line a level (of very many, only those that shifted), then how it was judged."""
+        listed = self.levels
+        if len(self.levels) > _LISTED:
+            listed = tuple(level for level in self.levels if level.shifted)[:_LISTED]
+        left = len(self.levels) - len(listed)
+        return [
+            *(f"{level.name}: {level.line()}" for level in listed),
+            *([f"not listed: {left} levels, all of them in the JSON"] if left else []),
+            f"together: {_METHODS[self.correction]} over {len(self.tested)} levels at alpha "
+            f"{self.alpha:g}; intervals hold for all of them at once",
+            f"relabellings: {self.n_resamples} a level"
+            + (", raised because there are so many levels" if self.raised else "")
+            + f"; seed {self.seed}",
+        ]
+
+    def warning(self) -> str:
+        """What looking again costs."""
+        return LOOKS.format(alpha=self.alpha, turns=1 / self.alpha)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain Python values, ready for JSON."""
+        return {
+            "schema": SCHEMA,
+            "verdict": self.verdict,
+            "correction": self.correction,
+            "alpha": self.alpha,
+            "n_resamples": self.n_resamples,
+            "seed": self.seed,
+            "by": self.by,
+            "levels": [level.to_dict() for level in self.levels],
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON text."""
+        return as_json(self.to_dict())
+
+    def to_html(self, path: str | os.PathLike[str], *, rows: bool = True) -> None:
+        """Write all levels as one page that needs nothing else; see `Comparison.to_html`."""
+        from rdiv.report import many_page
+
+        Path(path).write_text(many_page(self, rows=rows), encoding="utf-8")

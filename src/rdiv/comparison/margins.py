@@ -1,0 +1,173 @@
+"""Positive statements: that a gap lies within a margin, or that current is not worse by more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.inference.intervals import Interval, one_sided_limits, one_sided_pvalue, welch_freedom
+from rdiv.inference.prepared import Prepared
+from rdiv.samples.pooling import Pooled
+
+__all__ = ["MarginTest", "check_margins", "margin_tests"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MarginTest:
+    """Whether a gap was shown to lie within a margin.
+
+    Parameters
+    ----------
+    kind : {"equivalence", "not worse"}
+        ``"equivalence"``: that the gap lies strictly between -margin and margin, by two one-sided
+        tests. ``"not worse"``: that the gap lies below the margin.
+    margin : float
+        In units of the loss.
+    pvalue : float
+        Of the gap lying outside.
+    alpha : float
+    interval : Interval
+        The gaps not ruled out, at the same level: of coverage ``1 - 2 alpha``; for ``"not worse"``
+        without a lower end (minus infinity, None in JSON).
+
+    Examples
+    --------
+    >>> import rdiv
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(2000, 2))
+    >>> y = x[:, 0] + rng.normal(size=2000)
+    >>> p, q = (x[:1000], y[:1000]), (x[1000:], y[1000:])
+    >>> found = rdiv.compare(p, q, model="ridge", equivalence_margin=0.25, rng=0)
+    >>> print(found.equivalence.shown)
+    True
+    """
+
+    kind: Literal["equivalence", "not worse"]
+    margin: float
+    pvalue: float
+    alpha: float
+    interval: Interval
+
+    @property
+    def shown(self) -> bool:
+        """Whether the gap was shown to lie within the margin: ``pvalue <= alpha``."""
+        return self.pvalue <= self.alpha
+
+    def fields(self) -> dict[str, Any]:
+        """All fields, for `rdiv.results.plain`."""
+        return {
+            "margin": self.margin,
+            "shown": self.shown,
+            "pvalue": self.pvalue,
+            "alpha": self.alpha,
+            "interval": self.interval._asdict(),
+        }
+
+    def statement(self) -> str:
+        """The finding in one sentence."""
+        low, high = self.interval
+        if self.kind == "equivalence":
+            claim, span = f"within {self.margin:g} of 0", f"from {low:+.4g} to {high:+.4g}"
+        else:
+            claim, span = f"below {self.margin:g}", f"up to {high:+.4g}"
+        word = "the gap is" if self.shown else "not shown that the gap is"
+        return f"{word} {claim} (p = {self.pvalue:.3g}; gaps {span} are not ruled out)"
+
+
+def check_margins(equivalence_margin: float | None, not_worse_than: float | None) -> None:
+    """Refuse margins within which no gap can lie.
+
+    Examples
+    --------
+    >>> check_margins(0.0, None)
+    Traceback (most recent call last):
+    ...
+    ValueError: equivalence_margin must be a finite number above 0, got 0.0; give the largest ...
+    """
+    unit = "give the largest gap in mean loss that would not matter to you."
+    if equivalence_margin is not None and not 0 < equivalence_margin < np.inf:
+        raise ValueError(
+            "equivalence_margin must be a finite number above 0, got "
+            f"{equivalence_margin!r}; {unit}"
+        )
+    if not_worse_than is not None and not 0 <= not_worse_than < np.inf:
+        raise ValueError(
+            f"not_worse_than must be a finite number of at least 0, got {not_worse_than!r}; {unit}"
+        )
+
+
+def margin_tests(
+    prepared: Prepared,
+    pooled: Pooled,
+    alpha: float,
+    *,
+    equivalence_margin: float | None,
+    not_worse_than: float | None,
+) -> tuple[MarginTest | None, MarginTest | None]:
+    """Test whether the gap lies within the margins asked for, from out-of-fold losses.
+
+    Notes
+    -----
+    Student's distribution with Welch's freedom, after Hall's correction for skewed losses; with
+    groups all moments are those of group sums. With strata the freedom is that of the rows (or
+    pairs) within strata, and skewness is not corrected. Losses without any spread show nothing.
+    """
+    assert prepared.gap is not None
+    assert prepared.losses is not None
+    ahead, error = prepared.gap(pooled.is_p)
+    gap = 0.0 - ahead
+    freedom, skewness = _shape(prepared.losses, pooled)
+
+    def below(margin: float) -> float:
+        if not error > 0:
+            return 1.0
+        return one_sided_pvalue((gap - margin) / error, freedom, skewness)
+
+    def above(margin: float) -> float:
+        return one_sided_pvalue((-margin - gap) / error, freedom, -skewness) if error > 0 else 1.0
+
+    low, high = one_sided_limits(gap, error, freedom, skewness, alpha)
+    equivalent = not_worse = None
+    if equivalence_margin is not None:
+        margin = float(equivalence_margin)
+        pvalue = max(below(margin), above(margin))
+        equivalent = MarginTest("equivalence", margin, pvalue, alpha, Interval(low, high))
+    if not_worse_than is not None:
+        margin = float(not_worse_than)
+        not_worse = MarginTest("not worse", margin, below(margin), alpha, Interval(-np.inf, high))
+    return equivalent, not_worse
+
+
+def _shape(losses: Floats, pooled: Pooled) -> tuple[float, float]:
+    """Degrees of freedom and skewness of the gap, current minus reference."""
+    pool, is_p = pooled.pool, pooled.is_p
+    if pool.strata is not None:
+        return _stratified_freedom(pool.strata, pool.groups, is_p), 0.0
+    units = []
+    for side in (is_p, ~is_p):
+        off = losses[side] - losses[side].mean()
+        groups = None if pool.groups is None else np.unique(pool.groups[side], return_inverse=True)
+        units.append((off if groups is None else np.bincount(groups[1], off)) / len(off))
+    counts = [len(side) for side in units]
+    variances = [float((side**2).sum()) for side in units]  # of each side's mean
+    freedom = welch_freedom(*counts, *(c * v for c, v in zip(counts, variances, strict=True)))
+    third = float((units[1] ** 3).sum() - (units[0] ** 3).sum())
+    whole = sum(variances) ** 1.5
+    return freedom, third / whole if whole > 0 else 0.0
+
+
+def _stratified_freedom(
+    strata: NDArray[np.intp], groups: NDArray[np.intp] | None, is_p: NDArray[np.bool_]
+) -> float:
+    """Units less the two means of each stratum; where sides have one unit, strata less one."""
+    units = np.arange(len(strata)) if groups is None else np.unique(groups, return_index=True)[1]
+    parts = len(np.unique(strata[units]))
+    counts = np.bincount(2 * strata[units] + is_p[units], minlength=2 * int(strata.max()) + 2)
+    if (counts.reshape(-1, 2).min(axis=1) < 2).any():
+        return float(max(parts - 1, 1))
+    return float(max(len(units) - 2 * parts, 1))

@@ -1,0 +1,138 @@
+"""From what the user asked for to a discrepancy with its model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from inspect import isclass
+from typing import Any
+
+from rdiv.models import BY_NAME as MODELS
+from rdiv.models import (
+    Boosting,
+    CrossFit,
+    GaussianMixture,
+    KernelDensity,
+    Model,
+    PrincipalComponents,
+    as_model,
+)
+from rdiv.names import chosen, spelled
+from rdiv.samples.pool import Pool
+
+__all__ = ["Choice", "choose", "default_density"]
+
+DEFAULT_FOLDS = 5
+
+KDE_COLUMNS, KDE_ROWS, MIXTURE_COLUMNS = 10, 20_000, 100
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A discrepancy that may still wait for the pool, to pick a density model by its shape.
+
+    Parameters
+    ----------
+    build : callable
+        From the pool to the discrepancy.
+    kind : str, optional
+        The only task that its model can do.
+    notes : dict
+        What the result should say about the choice.
+    """
+
+    build: Callable[[Pool], Any]
+    kind: str | None
+    notes: dict[str, Any]
+
+
+def choose(
+    discrepancy: Any,
+    *,
+    model: Any = None,
+    folds: int | None = None,
+    supervised: bool,
+    n_jobs: int | None = None,
+) -> Choice:
+    """Settle which discrepancy runs with which model.
+
+    Parameters
+    ----------
+    discrepancy : str or Discrepancy
+        A name is built with `model` and `folds`; an object has its own.
+    supervised : bool
+        Whether the samples have a target.
+    """
+    from rdiv.discrepancies import BY_NAME
+
+    if not isinstance(discrepancy, str):
+        return _given(discrepancy, model, folds)
+    cls = chosen(discrepancy, BY_NAME, "discrepancy")
+    inputs_only = {"inputs": f"{discrepancy} looks at the inputs only, not at the target"}
+    if "model" not in {field.name for field in fields(cls)}:
+        _refuse(discrepancy, "needs no model", model=model, folds=folds)
+        return Choice(lambda pool: cls(), "density", inputs_only if supervised else {})
+    if hasattr(cls, "model_role"):  # a classifier of p against q, a feature network: its own affair
+        _refuse(discrepancy, "learns on half of the rows", model=None, folds=folds)
+        test = cls(model=model)
+        kind = getattr(test, "task", None)
+        return Choice(
+            lambda pool: test, kind, inputs_only if supervised and kind == "density" else {}
+        )
+    if model is None:
+        if supervised:
+            default = CrossFit(Boosting(), DEFAULT_FOLDS if folds is None else folds, n_jobs)
+            return Choice(lambda pool: cls(default), None, {"default model": str(default)})
+        return Choice(
+            lambda pool: cls(_folded(default_density(pool), folds, n_jobs)), "density", {}
+        )
+    fixed = as_model(model)
+    notes: dict[str, Any] = {}
+    if getattr(fixed, "held_out", False) and folds is not None:
+        notes["folds"] = f"folds do not apply to {spelled(fixed, MODELS)}"
+    else:
+        fixed = _folded(fixed, folds, n_jobs)
+    kind = getattr(fixed, "task", None)
+    if supervised and kind == "density":
+        notes["target"] = f"{spelled(fixed, MODELS)} models the inputs; the target is not used"
+    return Choice(lambda pool: cls(fixed), kind, notes)
+
+
+def _given(discrepancy: Any, model: Any, folds: int | None) -> Choice:
+    if isclass(discrepancy):
+        raise TypeError(
+            "a discrepancy must be a name or an object, got the class "
+            f"{discrepancy.__name__}; add ()."
+        )
+    if not hasattr(discrepancy, "prepare") and not hasattr(discrepancy, "learn"):
+        raise TypeError(
+            "a discrepancy must be a name or have prepare(pool, rng), got "
+            f"{type(discrepancy).__name__}."
+        )
+    _refuse(type(discrepancy).__name__, "has its settings already", model=model, folds=folds)
+    inner = discrepancy if hasattr(discrepancy, "task") else getattr(discrepancy, "model", None)
+    return Choice(lambda pool: discrepancy, getattr(inner, "task", None), {})
+
+
+def _refuse(name: str, why: str, *, model: Any, folds: int | None) -> None:
+    for option, value in (("model", model), ("folds", folds)):
+        if value is not None:
+            raise ValueError(f"{name} {why}, got {option}={value!r}; drop {option}=.")
+
+
+def _folded(model: Model, folds: int | None, n_jobs: int | None) -> Model:
+    return model if folds is None else CrossFit(model, folds, n_jobs)
+
+
+def default_density(pool: Pool) -> Model:
+    """The density model used when none is named, by the shape of the data.
+
+    Kernel density for up to 10 columns and 20000 rows, a Gaussian mixture for up to 100 columns,
+    principal components beyond that and for images. `benchmarks/default_density.py` measures why.
+    """
+    if pool.table is None and pool.x.ndim > 2:
+        return PrincipalComponents()
+    n, d = pool.matrix().shape
+    if d <= KDE_COLUMNS and n <= KDE_ROWS:
+        return KernelDensity()
+    return GaussianMixture() if d <= MIXTURE_COLUMNS else PrincipalComponents()

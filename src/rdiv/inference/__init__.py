@@ -1,0 +1,1 @@
+"""Inference: masks, sums and p-values. It knows neither models nor tables."""

@@ -1,0 +1,254 @@
+"""The permutation engine: masks and numbers, no models.
+
+One p-value formula, one rule for stopping early, one way to spread work; every test uses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from math import floor
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.inference.masks import block_sizes, mask_sampler
+from rdiv.inference.prepared import Masks, Prepared
+from rdiv.inference.ties import at_least
+from rdiv.progress import counting
+from rdiv.threads import one_thread
+
+__all__ = ["Null", "allowed_exceedances", "permutation_pvalue", "permute"]
+
+_WORTH_PROCESSES = 5.0  # seconds of refits, by the time of the first, that pay for processes
+
+
+@dataclass(frozen=True, eq=False)
+class Null:
+    """What a permutation test compared.
+
+    Parameters
+    ----------
+    parts : (1 + B, k) array
+        Statistics of the observed split (row 0) and of every relabelling that ran.
+    ranked : float
+        The observed number that was compared.
+    null_distribution : (B,) array
+        What it was compared with.
+    pvalue : float
+    """
+
+    parts: NDArray[np.float64]
+    ranked: float
+    null_distribution: NDArray[np.float64]
+    pvalue: float
+
+    def of(self, member: Prepared, columns: slice) -> Null:
+        """What one member of a combination finds in its own columns, without another run."""
+        return _null_of(member, self.parts[:, columns])
+
+
+def permute(
+    prepared: Prepared,
+    is_p: NDArray[np.bool_],
+    *,
+    groups: NDArray[np.intp] | None = None,
+    strata: NDArray[np.intp] | None = None,
+    n_resamples: int,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+    alpha: float = 0.05,
+) -> Null:
+    """Compare the observed split of a pool with random relabellings of it.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    is_p : (n,) mask
+        The observed split.
+    groups, strata : (n,) integer codes, optional
+        See `rdiv.inference.masks.mask_sampler`.
+    n_resamples : int
+        Relabellings to draw, B. A test that refits may stop earlier.
+    rng : Generator
+    n_jobs : int, optional
+        Tasks at a time; the result does not depend on it. Refits that take a few seconds together
+        are done in turn all the same: starting processes would take longer.
+    alpha : float
+        Level, which decides when a test that refits may stop.
+
+    Examples
+    --------
+    >>> x = np.arange(8.0)
+    >>> prepared = Prepared(lambda masks: np.abs(masks @ x - 14))
+    >>> null = permute(prepared, x < 4, n_resamples=199, rng=np.random.default_rng(0))
+    >>> print(null.ranked, null.pvalue < 0.05)
+    8.0 True
+    """
+    sampler = mask_sampler(is_p, groups, strata)
+    with one_thread():
+        start = monotonic()
+        observed = _evaluate(prepared, is_p[None])
+        if prepared.refits:
+            if (monotonic() - start) * n_resamples < _WORTH_PROCESSES:
+                n_jobs = None
+            return _sequential(
+                prepared, observed, sampler, len(is_p), n_resamples, rng, n_jobs, alpha
+            )
+        sizes = block_sizes(len(is_p), n_resamples)
+
+        def block(stream: np.random.Generator, size: int) -> NDArray[np.float64]:
+            return _evaluate(prepared, sampler(stream, size))
+
+        blocks = _spread(block, list(zip(rng.spawn(len(sizes)), sizes, strict=True)), n_jobs)
+    return _null_of(prepared, np.concatenate([observed, *blocks]))
+
+
+def _null_of(prepared: Prepared, parts: NDArray[np.float64]) -> Null:
+    ranked = _combine(prepared, parts)
+    return Null(parts, float(ranked[0]), ranked[1:], permutation_pvalue(ranked[0], ranked[1:]))
+
+
+def permutation_pvalue(observed: float, null: NDArray[np.float64]) -> float:
+    """``(1 + #{null >= observed}) / (1 + B)``: valid at every B, never 0.
+
+    The observed split is one of the equally likely ones, hence the 1 (Phipson and Smyth 2010).
+    Like scipy we count null values within a relative tolerance of the observed one as ties; ours,
+    `rdiv.inference.ties.TIE_TOLERANCE`, is wide enough for small gaps between sums of millions of
+    losses.
+
+    Examples
+    --------
+    >>> print(permutation_pvalue(2.0, np.array([0.0, 1.0, 2.0])))
+    0.5
+    """
+    return (1 + int(at_least(null, observed).sum())) / (1 + len(null))
+
+
+def allowed_exceedances(alpha: float, n_resamples: int) -> int:
+    """From this many null values at or above the observed one, the test cannot reject any more.
+
+    Examples
+    --------
+    >>> print(allowed_exceedances(0.05, 99), allowed_exceedances(0.05, 18))
+    5 0
+    """
+    return floor(alpha * (n_resamples + 1) * (1 + 1e-12))
+
+
+def _evaluate(prepared: Prepared, masks: Masks) -> NDArray[np.float64]:
+    """The statistic as ``(b, k)`` floats, refusing anything else."""
+    values = np.asarray(prepared.statistic(masks), dtype=np.float64)
+    if values.ndim not in (1, 2) or len(values) != len(masks):
+        raise ValueError(
+            f"a statistic must give one number, or one row of numbers, for each of {len(masks)} "
+            f"masks, got shape {values.shape}; take the mean over rows, not over masks."
+        )
+    values = values.reshape(len(masks), -1)
+    if values.shape[1] > 1 and prepared.combine is None:
+        raise ValueError(
+            f"a statistic with {values.shape[1]} parts needs `combine` to make one number of them."
+        )
+    if np.isnan(values).any():
+        raise ValueError(
+            f"the statistic came back as NaN for {int(np.isnan(values).any(axis=1).sum())} of "
+            f"{len(masks)} splits; check the model's losses and the inputs."
+        )
+    return values
+
+
+def _combine(prepared: Prepared, parts: NDArray[np.float64]) -> NDArray[np.float64]:
+    if prepared.combine is None:
+        return parts[:, 0]
+    ranked = np.asarray(prepared.combine(parts), dtype=np.float64)
+    if ranked.shape != (len(parts),) or np.isnan(ranked).any():
+        raise ValueError(
+            f"`combine` must give one number for each of {len(parts)} rows, got shape "
+            f"{ranked.shape}{' with NaN' if np.isnan(ranked).any() else ''}."
+        )
+    return ranked
+
+
+def _spread(function: Any, tasks: list[Any], n_jobs: int | None) -> list[Any]:
+    """Run tasks in threads (the work is in BLAS, which releases the lock), in their order."""
+    from joblib import Parallel, delayed, effective_n_jobs
+
+    if n_jobs in (None, 1) or len(tasks) < 2 or effective_n_jobs(n_jobs) == 1:
+        return [function(*task) for task in tasks]
+    results: list[Any] = Parallel(n_jobs=n_jobs, backend="threading")(
+        delayed(function)(*task) for task in tasks
+    )
+    return results
+
+
+def _sequential(
+    prepared: Prepared,
+    observed: NDArray[np.float64],
+    sampler: Any,
+    n: int,
+    n_resamples: int,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+    alpha: float,
+) -> Null:
+    """One mask a task, stopping when the decision is certain (Besag and Clifford 1991).
+
+    After ``h = floor(alpha (B + 1))`` exceedances at draw ``l`` the p-value is ``h / l``, which is
+    above alpha and still valid. Draws count in the order of their masks, so the result does not
+    depend on which finished first.
+    """
+    if prepared.combine is not None:
+        raise ValueError("a test that refits cannot be combined; rank one number per mask.")
+    limit = max(allowed_exceedances(alpha, n_resamples), 1)
+    draws = _mask_stream(sampler, n, n_resamples, rng)
+    null: list[float] = []
+    exceeded = 0
+    with counting("relabelling", n_resamples) as at:
+        for wave in _waves(draws, n_jobs):
+            at(len(null) + 1)
+            for value in _refit_wave(prepared, wave, n_jobs):
+                null.append(value)
+                exceeded += bool(at_least(np.array([value]), observed[0, 0])[0])
+                if exceeded == limit:
+                    break
+            if exceeded == limit:
+                break
+    values = np.array(null)
+    stopped = exceeded == limit
+    pvalue = limit / len(null) if stopped else permutation_pvalue(observed[0, 0], values)
+    parts = np.concatenate([observed, values[:, None]])
+    return Null(parts, float(observed[0, 0]), values, pvalue)
+
+
+def _mask_stream(
+    sampler: Any, n: int, n_resamples: int, rng: np.random.Generator
+) -> Iterator[Masks]:
+    sizes = block_sizes(n, n_resamples)
+    for stream, size in zip(rng.spawn(len(sizes)), sizes, strict=True):
+        for mask in sampler(stream, size):
+            yield mask[None]
+
+
+def _waves(draws: Iterator[Masks], n_jobs: int | None) -> Iterator[list[Masks]]:
+    from joblib import effective_n_jobs
+
+    size = 1 if n_jobs is None else effective_n_jobs(n_jobs)
+    while wave := list(islice(draws, size)):
+        yield wave
+
+
+def _refit_wave(prepared: Prepared, wave: list[Masks], n_jobs: int | None) -> list[float]:
+    from joblib import Parallel, delayed
+
+    if len(wave) == 1:
+        return [float(_evaluate(prepared, wave[0])[0, 0])]
+    values = Parallel(n_jobs=n_jobs)(delayed(_refit)(prepared, mask) for mask in wave)
+    return [float(value) for value in values]
+
+
+def _refit(prepared: Prepared, mask: Masks) -> float:
+    with one_thread():
+        return float(_evaluate(prepared, mask)[0, 0])

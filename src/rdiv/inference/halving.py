@@ -1,0 +1,102 @@
+"""Halves for tests that learn: some rows to learn on, the others to test on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Halves", "halves"]
+
+FEWEST = 4  # rows or groups of each sample
+_MOST_COPIES = 4  # of a row on average, for copies to be kept together
+_TRIES = 100
+
+Halves = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+def halves(
+    is_p: NDArray[np.bool_],
+    rng: np.random.Generator,
+    *,
+    first_copy: NDArray[np.intp] | None = None,
+    groups: NDArray[np.intp] | None = None,
+    strata: NDArray[np.intp] | None = None,
+) -> Halves:
+    """Rows to learn on and rows to test on: a random half of each sample.
+
+    Groups stay whole and strata are halved one by one. Copies of a row stay together, or a test
+    would be judged on rows that it has learned, with the other label where a row is in both
+    samples; only data with few distinct rows are halved row by row.
+
+    Parameters
+    ----------
+    is_p : (n,) mask
+    rng : Generator
+    first_copy : (n,) integers, optional
+        For every row the position of the first row with the same content.
+    groups, strata : (n,) integer codes, optional
+
+    Notes
+    -----
+    Given the rows to test, and how many of them are from p, every way to label them is equally
+    likely under the null, because the draw looks at nothing but counts of labels.
+
+    Examples
+    --------
+    >>> learn, test = halves(np.arange(12) < 6, np.random.default_rng(0))
+    >>> print(len(learn), (learn < 6).sum())
+    6 3
+    """
+    codes = np.arange(len(is_p)) if groups is None else groups
+    first, unit = np.unique(codes, return_index=True, return_inverse=True)[1:]
+    fewest = min(np.bincount(is_p[first].astype(np.intp), minlength=2))
+    if fewest < FEWEST:
+        raise ValueError(
+            f"a test that learns on one half needs at least {FEWEST} "
+            f"{'rows' if groups is None else 'groups'} in each sample, got {fewest}."
+        )
+    if groups is None and strata is None and first_copy is not None:
+        distinct = len(np.unique(first_copy))
+        if distinct < len(is_p) <= _MOST_COPIES * distinct:
+            return _with_copies(first_copy, is_p, rng)
+    cell = is_p[first].astype(np.intp)
+    if strata is not None:
+        cell = cell + 2 * strata[first]
+    order = rng.permutation(len(first))
+    order = order[np.argsort(cell[order], kind="stable")]
+    starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
+    rank = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
+    learns = np.empty(len(order), dtype=bool)
+    learns[order] = (rank + _offsets(strata, first, rng)[order]) % 2 == 1
+    return _sides(learns[unit])
+
+
+def _with_copies(
+    first_copy: NDArray[np.intp], is_p: NDArray[np.bool_], rng: np.random.Generator
+) -> Halves:
+    """Half of the distinct rows, blind to labels; drawn again if a half lacks rows of a sample."""
+    _, unit = np.unique(first_copy, return_inverse=True)
+    distinct = int(unit.max()) + 1
+    for _ in range(_TRIES):
+        learns = (rng.permutation(distinct) < distinct // 2)[unit]
+        counts = np.bincount(is_p + 2 * learns, minlength=4)
+        if counts.min() >= FEWEST // 2:
+            return _sides(learns)
+    raise ValueError(
+        f"a test that learns on one half found no halves of {distinct} distinct rows with both "
+        "samples in each; use a test that does not learn, or more rows."
+    )
+
+
+def _sides(learns: NDArray[np.bool_]) -> Halves:
+    return np.flatnonzero(learns), np.flatnonzero(~learns)
+
+
+def _offsets(
+    strata: NDArray[np.intp] | None, first: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Which half an odd unit of a stratum falls into: by chance, a matched pair together."""
+    if strata is None:
+        return np.zeros(len(first), dtype=np.intp)
+    codes = strata[first]
+    return rng.integers(2, size=int(codes.max()) + 1)[codes]

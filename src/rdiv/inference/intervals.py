@@ -1,0 +1,276 @@
+"""How sure, and how many rows: intervals and detectable gaps from one standard error.
+
+A gap is judged by its ratio to its standard error, and that ratio by its permutation quantile; an
+interval, the smallest gap that would be found and the p-value therefore all agree.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.inference.engine import allowed_exceedances
+from rdiv.inference.ties import TIE_TOLERANCE
+
+__all__ = [
+    "Interval",
+    "critical_value",
+    "gap_interval",
+    "one_sided_limits",
+    "one_sided_pvalue",
+    "planned_critical",
+    "power_of_gap",
+    "rows_needed",
+    "smallest_detectable_gap",
+    "standard_error_of_gap",
+    "variance_of_mean",
+    "welch_freedom",
+]
+
+MOST_ROWS = 10**12
+"""Rows beyond which a plan gives up."""
+
+
+class Interval(NamedTuple):
+    """A confidence interval."""
+
+    low: float
+    high: float
+
+
+def critical_value(null_distribution: NDArray[np.float64], alpha: float) -> float:
+    """The ratio that an observed one must exceed to be significant at level alpha.
+
+    It is the permutation quantile that belongs to ``(1 + #{null >= observed}) / (1 + B)``.
+
+    Examples
+    --------
+    >>> print(critical_value(np.arange(1.0, 20.0), 0.1))
+    18.0
+    """
+    allowed = max(allowed_exceedances(alpha, len(null_distribution)), 1)
+    return float(np.sort(null_distribution)[-allowed])
+
+
+def gap_interval(gap: float, standard_error: float, critical: float) -> Interval:
+    """``gap +- critical * standard_error``; it excludes 0 exactly when the test rejects.
+
+    Without any spread (a standard error of 0) nothing is known when the null has none either.
+
+    Examples
+    --------
+    >>> print(gap_interval(1.0, 0.25, 2.0))
+    Interval(low=0.5, high=1.5)
+    """
+    half = _product(critical, standard_error)
+    low, high = gap - half, gap + half
+    if abs(gap) <= half * (1 + TIE_TOLERANCE):  # a tie does not reject, so 0 belongs inside
+        return Interval(min(low, 0.0), max(high, 0.0))
+    return Interval(low, high)
+
+
+def smallest_detectable_gap(standard_error: float, critical: float, power: float = 0.8) -> float:
+    """The gap that a test of this size finds with the given probability.
+
+    Examples
+    --------
+    >>> print(round(smallest_detectable_gap(0.1, 1.96), 3))
+    0.28
+    """
+    from scipy.special import ndtri
+
+    return _product(float(critical + ndtri(power)), standard_error)
+
+
+def power_of_gap(gap: float, standard_error: float, critical: float) -> float:
+    """How probably a gap of this size is found, in either direction.
+
+    Examples
+    --------
+    >>> print(round(power_of_gap(0.28, 0.1, 1.96), 3))
+    0.8
+    """
+    from scipy.special import ndtr
+
+    if not standard_error > 0:
+        return 1.0 if gap != 0 else 0.0
+    ratio = abs(gap) / standard_error
+    return float(ndtr(ratio - critical) + ndtr(-ratio - critical))
+
+
+def standard_error_of_gap(n_p: float, n_q: float, variance_p: float, variance_q: float) -> float:
+    """Standard error of a difference of two means.
+
+    Examples
+    --------
+    >>> print(standard_error_of_gap(100, 50, 4.0, 0.5))
+    0.22360679774997896
+    """
+    return float(np.sqrt(variance_p / n_p + variance_q / n_q))
+
+
+def variance_of_mean(losses: NDArray[np.float64], groups: NDArray[np.intp] | None = None) -> float:
+    """Variance of the mean of losses, times their number; with groups that of group sums.
+
+    Without groups it is the sample variance. With groups it is what the losses of as many
+    independent rows would need to vary for the mean to be as uncertain as it is.
+
+    Examples
+    --------
+    >>> print(variance_of_mean(np.array([1.0, 3.0])))
+    2.0
+    >>> print(variance_of_mean(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1])))
+    4.0
+    """
+    if groups is None:
+        return float(losses.var(ddof=1))
+    codes = np.unique(groups, return_inverse=True)[1]
+    sums = np.bincount(codes, losses - losses.mean())
+    return float((sums**2).sum() * len(sums) / (len(sums) - 1) / len(losses))
+
+
+def planned_critical(
+    n_p: float, n_q: float, variance_p: float, variance_q: float, alpha: float
+) -> float:
+    """What `critical_value` will be about at these sizes: Student's quantile, Welch's freedom.
+
+    Examples
+    --------
+    >>> print(round(planned_critical(10, 10, 1.0, 1.0, 0.05), 3))
+    2.101
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(welch_freedom(n_p, n_q, variance_p, variance_q), 1 - alpha / 2))
+
+
+def welch_freedom(n_p: float, n_q: float, variance_p: float, variance_q: float) -> float:
+    """Degrees of freedom of a difference of two means with their own variances.
+
+    Examples
+    --------
+    >>> print(welch_freedom(10, 10, 1.0, 1.0))
+    18.0
+    """
+    of_p, of_q = variance_p / n_p, variance_q / n_q
+    below = of_p**2 / max(n_p - 1, 1) + of_q**2 / max(n_q - 1, 1)
+    return (of_p + of_q) ** 2 / below if below > 0 else n_p + n_q - 2
+
+
+def one_sided_pvalue(ratio: float, freedom: float, skewness: float = 0.0) -> float:
+    """How probably an estimate lies this far below the truth, or farther.
+
+    Parameters
+    ----------
+    ratio : float
+        Estimate minus truth, over the standard error.
+    freedom : float
+        Of Student's distribution.
+    skewness : float
+        Of the estimate: its third central moment over the cube of its standard error.
+
+    Notes
+    -----
+    A skewed loss skews the studentised gap, and a one-sided test feels that where a two-sided one
+    does not; Hall's cubic transformation takes it out (Hall 1992).
+
+    Examples
+    --------
+    >>> print(round(one_sided_pvalue(-1.645, 1e9), 3), round(one_sided_pvalue(-1.645, 1e9, 0.2), 3))
+    0.05 0.075
+    """
+    from scipy.special import stdtr
+
+    pvalue = float(stdtr(freedom, _unskewed(ratio, skewness)))
+    return max(pvalue, float(np.finfo(np.float64).tiny))
+
+
+def one_sided_limits(
+    gap: float, standard_error: float, freedom: float, skewness: float, alpha: float
+) -> Interval:
+    """Lower and upper limit of a gap, each wrong with probability alpha; of `one_sided_pvalue`.
+
+    Examples
+    --------
+    >>> low, high = one_sided_limits(1.0, 0.5, 1e9, 0.0, 0.05)
+    >>> print(round(low, 2), round(high, 2))
+    0.18 1.82
+    """
+    from scipy.special import stdtrit
+
+    critical = float(stdtrit(freedom, 1 - alpha))
+    return Interval(
+        gap - standard_error * _skewed(critical, skewness),
+        gap - standard_error * _skewed(-critical, skewness),
+    )
+
+
+def _unskewed(ratio: float, skewness: float) -> float:
+    """Hall's transformation: increasing, and about normal for a studentised mean."""
+    cubic = (skewness * ratio) ** 2 * ratio / 27
+    return ratio + skewness * ratio**2 / 3 + cubic + skewness / 6
+
+
+def _skewed(value: float, skewness: float) -> float:
+    """The inverse of `_unskewed`."""
+    moved = value - skewness / 6
+    if abs(skewness * moved) < 1e-6:
+        return moved - skewness * moved**2 / 3
+    return float(3 / skewness * (np.cbrt(1 + skewness * moved) - 1))
+
+
+def rows_needed(
+    gap: float,
+    variance_p: float,
+    variance_q: float,
+    *,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    ratio: float = 1.0,
+) -> tuple[int, int]:
+    """Fewest rows of p and of q with which a gap is found with the given probability.
+
+    It is where `smallest_detectable_gap` comes down to the gap.
+
+    Parameters
+    ----------
+    gap : float
+        In units of the loss; its sign does not matter.
+    variance_p, variance_q : float
+        Variances of the losses of single rows.
+    ratio : float
+        Rows of q for each row of p.
+
+    Examples
+    --------
+    >>> print(rows_needed(0.5, 1.0, 1.0))
+    (64, 64)
+    """
+
+    def sizes(n_p: int) -> tuple[int, int]:
+        return n_p, max(2, int(np.ceil(ratio * n_p)))
+
+    def found(n_p: int) -> bool:
+        both = (*sizes(n_p), variance_p, variance_q)
+        error, critical = standard_error_of_gap(*both), planned_critical(*both, alpha)
+        return smallest_detectable_gap(error, critical, power) <= abs(gap)
+
+    few, many = 1, 2
+    while not found(many):
+        few, many = many, 2 * many
+        if many > MOST_ROWS:
+            raise ValueError(
+                f"a gap of {gap:g} would need more than {MOST_ROWS:g} rows; ask for a larger one."
+            )
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if found(middle) else (middle, many)
+    return sizes(many)
+
+
+def _product(critical: float, standard_error: float) -> float:
+    if standard_error > 0:
+        return critical * standard_error
+    return float("inf") if critical == float("inf") else 0.0

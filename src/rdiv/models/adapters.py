@@ -1,0 +1,301 @@
+"""Any scikit-learn estimator as a model, and `as_model`, which decides what an object is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from inspect import isclass, signature
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.losses import log_loss, reconstruction_error, squared_error
+from rdiv.models.corrections import class_residuals, linear_correction
+from rdiv.models.networks.modules import is_module
+from rdiv.models.protocol import Model
+from rdiv.names import chosen, one_line
+from rdiv.samples.pool import Pool, require_finite
+
+__all__ = [
+    "Estimator",
+    "FittedEstimator",
+    "FittedPredictor",
+    "FittedReconstruction",
+    "as_model",
+    "estimator_kind",
+]
+
+Kind = Literal["classifier", "regressor", "reconstruction", "score"]
+
+_TASKS = {
+    "classifier": "classification",
+    "regressor": "regression",
+    "reconstruction": "density",
+    "score": "density",
+}
+
+
+def as_model(obj: Any) -> Model:
+    """Make a `Model` of a name, a model, a torch module or a scikit-learn estimator.
+
+    Parameters
+    ----------
+    obj : str, Model, torch.nn.Module or estimator
+        Looked at in this order: a name in ``rdiv.models.BY_NAME``; an object whose ``fit`` takes
+        ``rng`` (a model already); a torch module (see `TorchModel`); a classifier (its loss is the
+        log loss, probabilities floored at 1e-12), a regressor (squared error), something with
+        ``inverse_transform`` (reconstruction error) or with ``score_samples`` (its negative).
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> print(as_model("gmm"), as_model(LogisticRegression()).task)
+    GaussianMixture(components='bic', covariance='auto') classification
+    """
+    if isinstance(obj, str):
+        from rdiv.models import BY_NAME
+
+        model: Model = chosen(obj, BY_NAME, "model")()
+        return model
+    if isclass(obj):
+        raise TypeError(f"a model must be an object, got the class {obj.__name__}; add ().")
+    if _takes_rng(obj):
+        accepted: Model = obj
+        return accepted
+    if is_module(obj):
+        from rdiv.models.networks.torch_model import TorchModel
+
+        return TorchModel(obj)
+    return Estimator(obj, estimator_kind(obj))
+
+
+def _takes_rng(obj: Any) -> bool:
+    fit = getattr(obj, "fit", None)
+    try:
+        return fit is not None and "rng" in signature(fit).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def estimator_kind(obj: Any) -> Kind:
+    """What a scikit-learn estimator predicts, hence which loss it has."""
+    from sklearn.base import is_classifier, is_regressor
+    from sklearn.frozen import FrozenEstimator
+
+    if isinstance(obj, FrozenEstimator):
+        raise ValueError(
+            "a FrozenEstimator does not say what it was trained on; "
+            'wrap the model in rdiv.models.Frozen(model, trained_on="neither").'
+        )
+    name = type(obj).__name__
+    if not hasattr(obj, "fit"):
+        raise TypeError(
+            "a model must be a name, a scikit-learn estimator, a torch module or an object with "
+            f"fit(pool, rng), got {name}."
+        )
+    if is_classifier(obj):
+        if not hasattr(obj, "predict_proba"):
+            raise TypeError(
+                f"a classifier needs predict_proba for its log loss, got {name} without it; "
+                "wrap it in sklearn.calibration.CalibratedClassifierCV."
+            )
+        return "classifier"
+    if is_regressor(obj):
+        return "regressor"
+    if hasattr(obj, "inverse_transform"):
+        return "reconstruction"
+    if hasattr(obj, "score_samples"):
+        return "score"
+    raise TypeError(
+        f"a model must predict, reconstruct or score rows, got {name} without predict_proba, "
+        "predict, inverse_transform or score_samples."
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimator:
+    """A scikit-learn estimator as a model; it is cloned, never fitted in place.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Every ``random_state`` in it that is None is set from the run's own stream.
+    kind : {"classifier", "regressor", "reconstruction", "score"}
+
+    Notes
+    -----
+    A ``Pipeline`` gets the rows as they were given (a frame stays a frame); any other estimator
+    gets ``pool.numbers()``, flattened to one vector a row.
+    """
+
+    estimator: Any
+    kind: Kind
+
+    @property
+    def task(self) -> str:
+        """The one task the estimator does."""
+        return _TASKS[self.kind]
+
+    def __repr__(self) -> str:
+        return one_line(repr(self.estimator))
+
+    __str__ = __repr__
+
+    def fit(self, pool: Pool, rng: np.random.Generator) -> FittedEstimator:
+        """Clone, seed and fit."""
+        estimator, inputs = seeded_estimator(self.estimator, pool, rng)
+        if self.kind == "classifier" and np.ptp(np.asarray(pool.y)) == 0:
+            from sklearn.dummy import DummyClassifier
+
+            estimator = DummyClassifier(strategy="prior")  # a fold that saw one class only
+        if self.kind in ("classifier", "regressor"):
+            estimator.fit(inputs, pool.y)
+        else:
+            estimator.fit(inputs)
+        return fitted_estimator(estimator, self.kind)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedEstimator:
+    """A fitted scikit-learn estimator and the loss that goes with its kind."""
+
+    estimator: Any
+    kind: Kind
+
+    def losses(self, pool: Pool) -> NDArray[np.float64]:
+        """Loss of every row, ``(n,)``."""
+        return estimator_losses(
+            self.estimator, self.kind, pool, estimator_inputs(self.estimator, pool)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPredictor(FittedEstimator):
+    """A fitted classifier or regressor, which also has residuals."""
+
+    def probabilities(self, pool: Pool) -> NDArray[np.float64]:
+        """Predicted probability of every class of the pool, ``(n, n_classes)``."""
+        codes = np.asarray(self.estimator.classes_, dtype=np.intp)
+        inputs = estimator_inputs(self.estimator, pool)
+        return aligned(self.estimator.predict_proba(inputs), codes, pool)
+
+    def residuals(self, pool: Pool) -> NDArray[np.float64]:
+        """Derivatives of every row's loss in its predictions, ``(n, r)``."""
+        inputs = estimator_inputs(self.estimator, pool)
+        codes = None
+        if self.kind == "classifier":
+            codes = np.asarray(self.estimator.classes_, dtype=np.intp)
+        return estimator_residuals(self.estimator, codes, pool, inputs)
+
+    def gradients(self, pool: Pool) -> NDArray[np.float64]:
+        """Derivatives of every row's loss in a linear correction of the predictions."""
+        return linear_correction(self.residuals(pool), pool)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedReconstruction(FittedEstimator):
+    """A fitted estimator that reconstructs rows."""
+
+    def gradients(self, pool: Pool) -> NDArray[np.float64]:
+        """Derivatives of every row's loss in an offset of each reconstructed column."""
+        return reconstruction_residuals(self.estimator, estimator_inputs(self.estimator, pool))
+
+
+def fitted_estimator(estimator: Any, kind: Kind) -> FittedEstimator:
+    """A fitted estimator with all that its kind can say."""
+    if kind == "score":
+        return FittedEstimator(estimator, kind)
+    if kind == "reconstruction":
+        return FittedReconstruction(estimator, kind)
+    return FittedPredictor(estimator, kind)
+
+
+def estimator_residuals(
+    estimator: Any, codes: NDArray[np.intp] | None, pool: Pool, inputs: Any
+) -> NDArray[np.float64]:
+    """Derivatives of the losses of a classifier (with the codes of its classes) or regressor."""
+    assert pool.y is not None
+    if codes is None:
+        residuals: NDArray[np.float64] = 2 * (np.asarray(estimator.predict(inputs)) - pool.y)
+        return residuals[:, None]
+    return class_residuals(aligned(estimator.predict_proba(inputs), codes, pool), pool.y)
+
+
+def reconstruction_residuals(estimator: Any, inputs: Any) -> NDArray[np.float64]:
+    """Derivatives of the reconstruction error in what is reconstructed, ``(n, d)``."""
+    back = np.asarray(estimator.inverse_transform(estimator.transform(inputs)))
+    return 2 * (back - np.asarray(inputs, dtype=np.float64))
+
+
+def estimator_losses(estimator: Any, kind: Kind, pool: Pool, inputs: Any) -> NDArray[np.float64]:
+    """Losses of a fitted estimator, given the inputs in the form that it wants."""
+    if kind == "classifier":
+        codes = np.asarray(estimator.classes_, dtype=np.intp)
+        return class_losses(estimator.predict_proba(inputs), codes, pool)
+    if kind == "regressor":
+        assert pool.y is not None
+        return squared_error(pool.y, estimator.predict(inputs))
+    if kind == "reconstruction":
+        back = estimator.inverse_transform(estimator.transform(inputs))
+        return reconstruction_error(np.asarray(inputs), np.asarray(back))
+    return -np.asarray(estimator.score_samples(inputs), dtype=np.float64)
+
+
+def class_losses(probabilities: Any, codes: NDArray[np.intp], pool: Pool) -> NDArray[np.float64]:
+    """Log loss when column j of the probabilities is class ``codes[j]`` of the pool (-1: none)."""
+    assert pool.y is not None
+    return log_loss(pool.y, aligned(probabilities, codes, pool))
+
+
+def aligned(probabilities: Any, codes: NDArray[np.intp], pool: Pool) -> NDArray[np.float64]:
+    """Probabilities of the classes of the pool; a class that the model never saw has 0."""
+    assert pool.classes is not None
+    placed = np.zeros((len(pool), len(pool.classes)))
+    known = codes >= 0
+    placed[:, codes[known]] = np.asarray(probabilities)[:, known]
+    return placed
+
+
+def estimator_inputs(estimator: Any, pool: Pool) -> Any:
+    """Rows in their shape for a pipeline (a table as given), a matrix for a bare estimator."""
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(estimator, Pipeline):
+        return pool.numbers() if pool.table is None else pool.x
+    matrix = pool.matrix()
+    if not _takes_nan(estimator):
+        require_finite(matrix, who=type(estimator).__name__)
+    return matrix
+
+
+def _takes_nan(estimator: Any) -> bool:
+    from sklearn.utils import get_tags
+
+    try:
+        return bool(get_tags(estimator).input_tags.allow_nan)
+    except Exception:  # a library without tags: let it judge its own inputs
+        return True
+
+
+def seeded_estimator(estimator: Any, pool: Pool, rng: np.random.Generator) -> tuple[Any, Any]:
+    """An unfitted copy whose random states are set from the generator, and its inputs."""
+    from sklearn.base import clone
+
+    copy = _seeded(clone(estimator), rng)
+    return copy, estimator_inputs(copy, pool)
+
+
+def _seeded(estimator: Any, rng: np.random.Generator) -> Any:
+    params = estimator.get_params(deep=True)
+    open_states = sorted(
+        name
+        for name, value in params.items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    )
+    seeds = {name: int(rng.integers(2**31)) for name in open_states}
+    for name in sorted(params):  # splitters of a search are no estimators, but draw too
+        value = params[name]
+        draws = getattr(value, "shuffle", True) and not hasattr(value, "get_params")
+        if draws and getattr(value, "random_state", 0) is None:
+            value.random_state = int(rng.integers(2**31))
+    return estimator.set_params(**seeds) if seeds else estimator

@@ -1,0 +1,138 @@
+"""Rows as a network wants them: scaled columns or images, in memory or read a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.models.networks.modules import require_torch, tensor
+from rdiv.models.scaling import Scaling, fit_scaling, fit_scaling_in_blocks
+from rdiv.samples.pool import Pool, require_finite
+
+__all__ = ["FedRows", "NetworkInputs", "feed", "fit_inputs", "some_rows"]
+
+
+_FAR = 1e4  # in standard deviations of the training rows; single precision squares it safely
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkInputs:
+    """How rows become the inputs of a network, settled on the rows that it is trained on.
+
+    Parameters
+    ----------
+    scaling : Scaling, optional
+        Centre and scale of every column; without it rows keep their shape and their values.
+    who : str
+        Who asks, for messages.
+    """
+
+    scaling: Scaling | None
+    who: str
+
+    def __call__(self, pool: Pool) -> NDArray[np.float64]:
+        """Inputs of every row, ``(n, d)`` or in the shape of an image."""
+        if self.scaling is None:
+            images = pool.numbers().astype(np.float64)
+            require_finite(images, who=self.who)
+            return images / 255 if getattr(pool.x, "dtype", None) == np.uint8 else images
+        x = pool.matrix()
+        require_finite(x, who=self.who)
+        return np.clip(self.scaling.apply(x), -_FAR, _FAR)
+
+
+def fit_inputs(pool: Pool, *, keep_shape: bool, who: str) -> NetworkInputs:
+    """Settle the scaling on a pool; images keep their shape if asked for, tables never do.
+
+    Columns are centred, scaled and held within 10000 standard deviations. Bytes of images become
+    numbers in [0, 1].
+
+    Examples
+    --------
+    >>> table = Pool(np.array([[1.0], [3.0]]))
+    >>> print(fit_inputs(table, keep_shape=True, who="mlp")(table).ravel())
+    [-1.  1.]
+    """
+    if keep_shape and pool.table is None and pool.x.ndim > 2:
+        return NetworkInputs(None, who)
+    if pool.unread:
+        return NetworkInputs(fit_scaling_in_blocks(lambda: _finite_blocks(pool, who)), who)
+    x = pool.matrix()
+    require_finite(x, who=who)
+    return NetworkInputs(fit_scaling(x), who)
+
+
+def _finite_blocks(pool: Pool, who: str) -> Iterator[NDArray[np.float64]]:
+    for block in pool.blocks():
+        x = block.matrix()
+        require_finite(x, who=who)
+        yield x
+
+
+@dataclass(frozen=True, eq=False)
+class FedRows:
+    """What training asks of a tensor of inputs, read from a dataset when it is asked for.
+
+    Parameters
+    ----------
+    inputs : callable
+        From a pool to the inputs of its rows.
+    pool : Pool
+        Rows that are still in a dataset.
+    module : torch.nn.Module
+        Whose precision the inputs get.
+    device : torch.device
+    """
+
+    inputs: Callable[[Pool], NDArray[np.float64]]
+    pool: Pool
+    module: Any
+    device: Any
+
+    def __len__(self) -> int:
+        return len(self.pool)
+
+    def to(self, device: Any) -> FedRows:
+        """The same, with inputs on a device."""
+        return replace(self, device=device)
+
+    def index_select(self, _: int, rows: Any) -> Any:
+        """Inputs of some rows, a tensor."""
+        return tensor(self.inputs(self.pool.take(_numbers(rows))), self.module).to(self.device)
+
+    def split(self, size: int) -> Iterator[Any]:
+        """Tensors of so many rows each, in turn."""
+        torch = require_torch()
+        return (self.index_select(0, rows) for rows in torch.arange(len(self)).split(size))
+
+    def subset(self, rows: Any) -> FedRows:
+        """Some rows, still in the dataset."""
+        return replace(self, pool=self.pool.take(_numbers(rows)))
+
+
+def feed(inputs: Callable[[Pool], NDArray[np.float64]], pool: Pool, module: Any) -> Any:
+    """Inputs of a pool for `train`: a tensor, or `FedRows` where the rows are in a dataset.
+
+    Examples
+    --------
+    >>> print(feed(lambda pool: pool.matrix(), Pool(np.ones((2, 1))), None).tolist())
+    [[1.0], [1.0]]
+    """
+    if pool.unread:
+        return FedRows(inputs, pool, module, require_torch().device("cpu"))
+    return tensor(inputs(pool), module)
+
+
+def some_rows(values: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of a tensor, or of `FedRows` without reading them."""
+    if isinstance(values, FedRows):
+        return values.subset(rows)
+    return values.index_select(0, require_torch().as_tensor(rows).to(values.device))
+
+
+def _numbers(rows: Any) -> NDArray[np.intp]:
+    return np.asarray(rows.cpu() if hasattr(rows, "cpu") else rows, dtype=np.intp)

@@ -1,0 +1,202 @@
+"""Torch modules inside tests: made, seeded, loaded, evaluated; torch's own state is left alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.samples.rows import rows_at_once
+from rdiv.threads import one_thread
+
+__all__ = [
+    "evaluate",
+    "is_module",
+    "load_weights",
+    "perceptron",
+    "require_torch",
+    "seeded_torch",
+    "tensor",
+]
+
+
+def require_torch() -> Any:
+    """The torch library, or one sentence that says how to install it."""
+    try:
+        import torch
+    except ImportError:
+        raise ImportError(
+            "a network needs torch, which is not installed; "
+            'run pip install "rdiv[torch]" or choose a test without a network.'
+        ) from None
+    return torch
+
+
+def is_module(obj: object) -> bool:
+    """Whether an object is a torch module; torch is not imported to find out.
+
+    Examples
+    --------
+    >>> print(is_module("mlp"))
+    False
+    """
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(obj, torch.nn.Module)
+
+
+@contextmanager
+def seeded_torch(rng: np.random.Generator, device: str = "auto") -> Iterator[Any]:
+    """Seed torch's random state from a generator inside the block, on one thread; then undo both.
+
+    The block gets the device.
+
+    Examples
+    --------
+    >>> import torch
+    >>> with seeded_torch(np.random.default_rng(0)):
+    ...     first = torch.rand(1)
+    >>> with seeded_torch(np.random.default_rng(0)):
+    ...     print(bool(torch.rand(1) == first))
+    True
+    """
+    torch = require_torch()
+    place = _device(device)
+    seed = int(rng.integers(2**63))
+    cuda = list(range(torch.cuda.device_count())) if place.type == "cuda" else []
+    with one_thread(), torch.random.fork_rng(devices=cuda):
+        torch.default_generator.manual_seed(seed)
+        if cuda:
+            torch.cuda.manual_seed_all(seed)
+        yield place
+
+
+def perceptron(widths: Sequence[int], activation: str = "ReLU") -> Any:
+    """A multilayer perceptron, fresh from torch's random state: see `seeded_torch`.
+
+    Parameters
+    ----------
+    widths : sequence of int
+        Columns of the input, of every hidden layer and of the output.
+    activation : str
+        Name of a class in ``torch.nn``, put between layers.
+
+    Examples
+    --------
+    >>> print(len(perceptron([2, 50, 50, 1])))
+    5
+    """
+    nn = require_torch().nn
+    layers: list[Any] = []
+    for d_in, d_out in pairwise(widths):
+        layers += [nn.Linear(d_in, d_out), getattr(nn, activation)()]
+    return nn.Sequential(*layers[:-1])
+
+
+def evaluate(module: Any, x: NDArray[Any], device: str = "auto") -> NDArray[np.float64]:
+    """Outputs of a module in evaluation mode, one row a row, in double precision.
+
+    Examples
+    --------
+    >>> import torch
+    >>> print(evaluate(torch.nn.Flatten(), np.array([[[1.0, 2.0]]])))
+    [[1. 2.]]
+    """
+    torch = require_torch()
+    place = _device(device)
+    net = deepcopy(module).to(place).eval()
+    with one_thread(), torch.inference_mode():
+        values = tensor(x, net)
+        blocks = values.split(rows_at_once(values.shape[1:]))
+        parts = [net(block.to(place)).cpu() for block in blocks]
+    outputs: NDArray[np.float64] = torch.cat(parts).double().numpy()
+    return outputs
+
+
+def tensor(x: NDArray[Any], module: Any = None) -> Any:
+    """Numbers as a tensor of the module's precision; single where none is given."""
+    torch = require_torch()
+    parameters = () if module is None else module.parameters()
+    precision = next((p.dtype for p in parameters if p.is_floating_point()), torch.float32)
+    return torch.as_tensor(np.ascontiguousarray(x)).to(precision)
+
+
+def _device(name: str) -> Any:
+    torch = require_torch()
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.device(name)
+    except RuntimeError:
+        raise ValueError(f"device must be 'auto' or a name for torch, got {name!r}.") from None
+
+
+def load_weights(module: Any, path: str | Path) -> None:
+    """Put saved weights into a module; a last layer of another size keeps its fresh ones.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Changed in place.
+    path : str or Path
+        A ``.safetensors`` file with a tensor for every name in the module's state dict.
+
+    Examples
+    --------
+    >>> load_weights(None, "weights.pt")
+    Traceback (most recent call last):
+    ...
+    ValueError: weights must be a .safetensors file, which cannot run code, got 'weights.pt'; ...
+    """
+    if Path(path).suffix != ".safetensors":
+        raise ValueError(
+            f"weights must be a .safetensors file, which cannot run code, got {str(path)!r}; save "
+            "the state dict with safetensors.torch.save_file."
+        )
+    saved, own = _read(path), module.state_dict()
+    fresh = _names_of_last_linear(module)
+    fits = {name: name in saved and saved[name].shape == own[name].shape for name in own}
+    missing = [name for name, ok in fits.items() if not ok and name not in fresh]
+    if missing or not any(fits.values()):
+        raise ValueError(
+            f"the weights in {Path(path).name} do not fit the network: {_count(len(missing))} "
+            f"absent or of another shape, such as {missing[0] if missing else 'all'}; use a file "
+            "saved from the same class with the same width and depth."
+        )
+    module.load_state_dict({name: saved[name] if fits[name] else own[name] for name in own})
+
+
+def _count(tensors: int) -> str:
+    return "1 tensor is" if tensors == 1 else f"{tensors} tensors are"
+
+
+def _read(path: str | Path) -> Any:
+    try:
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+    except ImportError:
+        raise ImportError(
+            "weights= needs safetensors, which is not installed; "
+            'run pip install "rdiv[torch]" or leave weights out.'
+        ) from None
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no file {str(path)!r} with weights; check the path.")
+    try:
+        return load_file(path)
+    except SafetensorError:
+        raise ValueError(
+            f"{Path(path).name} is no safetensors file, whatever its name says; save the state "
+            "dict with safetensors.torch.save_file."
+        ) from None
+
+
+def _names_of_last_linear(module: Any) -> set[str]:
+    linear = require_torch().nn.Linear
+    names = [name for name, part in module.named_modules() if isinstance(part, linear)]
+    return {f"{names[-1]}.{part}" for part in ("weight", "bias")} if names else set()

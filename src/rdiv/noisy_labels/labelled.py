@@ -1,0 +1,168 @@
+"""One sample with labels: checked, in an order that forgets the file, ready for a classifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.samples.frames import refuse_infinite
+from rdiv.samples.pool import Pool, content_keys
+from rdiv.samples.pooling import resolve_seed
+from rdiv.samples.row_keys import Keys, digest
+from rdiv.samples.rows import FrameRows
+from rdiv.samples.sample import as_sample, encode_labels, plain_array, target_values
+
+__all__ = ["LabelledRows", "check_labels", "pool_labelled", "with_labels"]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """A pool of labelled rows, where each row stood, and the streams of the run.
+
+    Parameters
+    ----------
+    pool : Pool
+    places : (n,) integers
+        Each row's place in the sample as it was given.
+    labels : (n,) array
+        The labels as they were given, in the order of the sample.
+    seed : int
+    entropy : tuple of int
+        The seed and the digest of the rows.
+    """
+
+    pool: Pool
+    places: NDArray[np.intp]
+    labels: NDArray[Any]
+    seed: int
+    entropy: tuple[int, int]
+
+    def stream(self) -> np.random.Generator:
+        """A fresh generator for fits; the shuffle has another."""
+        return np.random.default_rng(np.random.SeedSequence(self.entropy).spawn(2)[1])
+
+    def as_given(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Numbers per row of the pool, in the order of the sample."""
+        ordered = np.empty_like(values)
+        ordered[self.places] = values
+        return ordered
+
+
+def pool_labelled(
+    x: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    rng: int | np.random.Generator | None = None,
+) -> LabelledRows:
+    """Check rows and their labels and put them in an order that depends on their content alone.
+
+    Parameters
+    ----------
+    x : array, frame, tensor, torch dataset or pair ``(X, y)``
+    y : labels, optional
+        Where they are not in ``x``.
+    target : str, optional
+        Name of the column of a frame that holds the labels.
+    rng : int, Generator or None
+
+    Examples
+    --------
+    >>> rows = pool_labelled([[1.0], [2.0], [3.0]], ["a", "b", "a"], rng=0)
+    >>> print(rows.pool.classes, rows.as_given(rows.pool.y))
+    ['a' 'b'] [0 1 0]
+    """
+    rows, labels = _parts(x, y, target)
+    labels = check_labels(labels)
+    _check_rows(rows, labels)
+    array = isinstance(rows, np.ndarray)
+    codes, classes = encode_labels(labels)
+    seed = resolve_seed(rng)
+    keys, order, entropy = _canonical_order(rows, labels, seed)
+    pool = Pool(
+        x=rows[order] if array else FrameRows(rows.to_native(), order),
+        y=codes[order],
+        task="classification",
+        columns=None if array else tuple(rows.columns),
+        classes=classes,
+        known_keys=keys[order],
+    )
+    return LabelledRows(pool, order, labels, seed, entropy)
+
+
+def _canonical_order(
+    rows: Any, labels: NDArray[Any], seed: int
+) -> tuple[Keys, NDArray[np.intp], tuple[int, int]]:
+    """Keys of the rows, an order that depends on them and the seed alone, and both as entropy."""
+    keys = content_keys(rows, (labels,))
+    order = np.lexsort((keys[:, 1], keys[:, 0]))
+    entropy = (seed, digest(keys[order]))
+    shuffle = np.random.default_rng(np.random.SeedSequence(entropy).spawn(2)[0])
+    return keys, order[shuffle.permutation(len(order))], entropy
+
+
+def _check_rows(rows: Any, labels: NDArray[Any]) -> None:
+    if len(labels) != len(rows):
+        raise ValueError(f"X and y must have as many rows, got {len(rows)} and {len(labels)}.")
+    if not isinstance(rows, np.ndarray):
+        if not rows.columns:
+            raise ValueError("rows need at least one input column besides the labels.")
+        refuse_infinite(rows)
+    if len(labels) == 0 or (labels == labels[0]).all():
+        raise ValueError(
+            f"labels must be of two classes or more, got one class in {len(labels)} rows; choose "
+            "another column or more rows."
+        )
+
+
+def _parts(x: Any, y: Any, target: str | None) -> tuple[Any, Any]:
+    """Rows and labels, wherever the labels are."""
+    sample = as_sample(x, "X")
+    if y is not None:
+        if target is not None or sample.y is not None:
+            raise ValueError("labels were given twice; pass y, a pair (X, y) or target=, one only.")
+        return sample.x, plain_array(y)
+    if target is None:
+        if sample.y is None:
+            raise ValueError("labels are missing; pass y, a pair (X, y) or the name of a column.")
+        return sample.x, sample.y
+    if sample.y is not None or isinstance(sample.x, np.ndarray):
+        raise ValueError(
+            f"target names a column of a table, got arrays and target={target!r}; pass the labels "
+            "as y."
+        )
+    if target not in sample.x.columns:
+        near = get_close_matches(target, list(sample.x.columns), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "check the name."
+        raise ValueError(f"there is no column {target!r}; {hint}")
+    return sample.x.drop(target), sample.x[target]
+
+
+def check_labels(y: Any) -> NDArray[Any]:
+    """Labels as an array: classes without missing ones, not quantities.
+
+    Examples
+    --------
+    >>> check_labels([0.5, 1.25])
+    Traceback (most recent call last):
+    ...
+    ValueError: labels must be classes, got continuous numbers such as 0.5; choose a column ...
+    """
+    labels = target_values(y)
+    if labels.dtype.kind == "f":
+        broken = labels[~np.isfinite(labels) | (labels != np.round(labels))]
+        if len(broken):
+            raise ValueError(
+                f"labels must be classes, got continuous numbers such as {broken[0]:g}; choose a "
+                "column of labels, or turn the numbers into classes first."
+            )
+    return labels
+
+
+def with_labels(pool: Pool, codes: NDArray[np.intp]) -> Pool:
+    """The same rows with other labels."""
+    return replace(pool, y=codes, known_keys=None)

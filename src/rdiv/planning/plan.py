@@ -1,0 +1,236 @@
+"""plan: from a pilot of both samples to the rows that a comparison needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.discrepancies.r_divergence import RDivergence
+from rdiv.discrepancies.resolve import DEFAULT_FOLDS, choose
+from rdiv.inference.intervals import (
+    planned_critical,
+    power_of_gap,
+    rows_needed,
+    smallest_detectable_gap,
+    standard_error_of_gap,
+    variance_of_mean,
+)
+from rdiv.planning.result import Plan
+from rdiv.planning.simulation import simulated_curve, size_with_power
+from rdiv.samples.grouping import Design
+from rdiv.samples.pooling import Pooled, pool_samples
+from rdiv.samples.sample import has_target
+from rdiv.threads import one_thread
+from rdiv.two_sample import check_level, prepare, texts
+
+__all__ = ["plan"]
+
+IN_SAMPLE = "losses are in-sample, and vary less than those of new rows; use folds"
+OPTIMISTIC = (
+    "rows are drawn from the pilot with replacement, so its own noise counts as difference; the "
+    "null column shows how often equal samples are rejected"
+)
+SAME_MODEL = "the loss is taken to vary as in the pilot; a model fitted to more rows may differ"
+
+
+def plan(
+    reference: Any,
+    current: Any,
+    *,
+    model: Any = None,
+    target: str | None = None,
+    gap: float | None = None,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    discrepancy: Any = "r-div",
+    task: str | None = None,
+    folds: int | None = None,
+    groups: Design = None,
+    ratio: float | None = None,
+    sizes: Sequence[int] | None = None,
+    trials: int = 200,
+    n_resamples: int = 199,
+    rng: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+) -> Plan:
+    """How many rows find a given gap, which gap given rows find, and the power between.
+
+    Parameters
+    ----------
+    reference, current : samples
+        A pilot: rows like those that will be compared.
+    model, target, task, groups
+        As in `rdiv.compare`.
+    gap : float, optional
+        Difference of the mean losses to be found, in units of the loss; for R-divergence only.
+        Without it the plan has the smallest gap that each size finds.
+    power, alpha : float
+        Probability of finding it; level of the test.
+    discrepancy : str or Discrepancy
+        R-divergence is planned from the variance of the losses. Any other test is run on resampled
+        pilots, and the difference to be found is that between the two pilots.
+    folds : int, optional
+        By default 5 for R-divergence, as in `rdiv.compare`, and none otherwise; 0 takes
+        in-sample losses.
+    ratio : float, optional
+        Rows of current for each row of reference; by default as in the pilot.
+    sizes : sequence of int, optional
+        Rows of reference for which the curve is computed.
+    trials, n_resamples : int
+        Tests a size and relabellings a test, for a simulation.
+    rng : int or Generator, optional
+    n_jobs : int, optional
+        Trials at a time; the result does not depend on it.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> import rdiv
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(200, 2))
+    >>> y = x[:, 0] + rng.normal(size=200)
+    >>> found = rdiv.plan((x[:100], y[:100]), (x[100:], y[100:]), model="ridge", gap=0.5, rng=0)
+    >>> print(found.rows_p, round(found.smallest_detectable_gap, 2))
+    157 0.63
+    """
+    check_level(alpha, n_resamples)
+    _check(gap, power, alpha, ratio, trials)
+    if folds is None and discrepancy == "r-div" and not getattr(model, "held_out", False):
+        folds = DEFAULT_FOLDS
+    folds = folds or None
+    supervised = has_target(reference, target)
+    choice = choose(discrepancy, model=model, folds=folds, supervised=supervised, n_jobs=n_jobs)
+    with one_thread():
+        pooled = pool_samples(
+            reference, current, target=target, task=task, groups=groups, rng=rng, kind=choice.kind
+        )
+        test = choice.build(pooled.pool)
+        n_p, n_q = int(pooled.is_p.sum()), int((~pooled.is_p).sum())
+        share = n_q / n_p if ratio is None else float(ratio)
+        rows = _sizes(sizes, n_p)
+        asked: dict[str, Any] = {"power": power, "alpha": alpha, "gap": gap}
+        if isinstance(test, RDivergence):
+            parts = _from_variance(test, pooled, rows, share, **asked)
+        else:
+            _refuse_gap(gap, groups)
+            curve = simulated_curve(
+                test, pooled, rows, share, trials=trials, alpha=alpha, n_resamples=n_resamples,
+                n_jobs=n_jobs,
+            )  # fmt: skip
+            parts = _from_curve(curve, power, share)
+    name, spelled_model = texts(test)
+    notes = {"task": pooled.pool.task, **choice.notes, **parts.pop("notes")}
+    return Plan(
+        discrepancy=name, model=spelled_model, n_p=n_p, n_q=n_q, seed=pooled.seed, notes=notes,
+        **asked, **parts,
+    )  # fmt: skip
+
+
+def _from_variance(
+    test: RDivergence,
+    pooled: Pooled,
+    rows: Sequence[int],
+    ratio: float,
+    *,
+    gap: float | None,
+    power: float,
+    alpha: float,
+) -> dict[str, Any]:
+    losses = prepare(test, pooled.pool, pooled.stream("fit")).losses
+    assert losses is not None
+    sides = [(losses[side], _of(pooled.pool.groups, side)) for side in (pooled.is_p, ~pooled.is_p)]
+    variances = variance_of_mean(*sides[0]), variance_of_mean(*sides[1])
+
+    def smallest(n_p: int, n_q: int) -> float:
+        error = standard_error_of_gap(n_p, n_q, *variances)
+        return smallest_detectable_gap(error, planned_critical(n_p, n_q, *variances, alpha), power)
+
+    def chance(n_p: int, n_q: int) -> float | None:
+        if gap is None:
+            return None
+        error = standard_error_of_gap(n_p, n_q, *variances)
+        return power_of_gap(gap, error, planned_critical(n_p, n_q, *variances, alpha))
+
+    needed: tuple[int | None, int | None] = (None, None)
+    if gap is not None:
+        needed = rows_needed(gap, *variances, power=power, alpha=alpha, ratio=ratio)
+        rows = sorted({*rows, needed[0]})
+    pairs = [(n, _other(n, ratio)) for n in rows]
+    held_out = getattr(test.model, "held_out", False)
+    return {
+        "method": "variance",
+        "rows_p": needed[0],
+        "rows_q": needed[1],
+        "smallest_detectable_gap": smallest(len(sides[0][0]), len(sides[1][0])),
+        "variance_p": variances[0],
+        "variance_q": variances[1],
+        "curve": {
+            "n_p": [n_p for n_p, _ in pairs],
+            "n_q": [n_q for _, n_q in pairs],
+            "power": [chance(*pair) for pair in pairs],
+            "smallest_gap": [smallest(*pair) for pair in pairs],
+        },
+        "notes": {"variance": SAME_MODEL} | ({} if held_out else {"in-sample": IN_SAMPLE}),
+    }
+
+
+def _from_curve(curve: dict[str, list[Any]], power: float, ratio: float) -> dict[str, Any]:
+    needed = size_with_power(curve, power)
+    return {
+        "method": "simulation",
+        "rows_p": needed,
+        "rows_q": None if needed is None else _other(needed, ratio),
+        "smallest_detectable_gap": None,
+        "variance_p": None,
+        "variance_q": None,
+        "curve": curve,
+        "notes": {"resampling": OPTIMISTIC},
+    }
+
+
+def _of(groups: NDArray[np.intp] | None, side: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+    return None if groups is None else groups[side]
+
+
+def _other(n_p: int, ratio: float) -> int:
+    """Rows of current that go with rows of reference."""
+    return max(2, int(np.ceil(ratio * n_p)))
+
+
+def _sizes(sizes: Sequence[int] | None, n_p: int) -> list[int]:
+    """Sizes of the curve: those given, or from a quarter of the pilot to sixteen times as many."""
+    if sizes is None:
+        return sorted({max(5, round(n_p * 2.0**power)) for power in range(-2, 5)})
+    chosen = sorted({int(size) for size in sizes})
+    if not chosen or chosen[0] < 2 or any(int(size) != size for size in sizes):
+        raise ValueError(f"sizes must be whole numbers of at least 2, got {list(sizes)}.")
+    return chosen
+
+
+def _check(gap: float | None, power: float, alpha: float, ratio: float | None, trials: int) -> None:
+    if gap is not None and not (np.isfinite(gap) and gap != 0):
+        raise ValueError(f"gap must be a finite number other than 0, got {gap!r}.")
+    if not alpha < power < 1:
+        raise ValueError(
+            f"power must lie between alpha = {alpha:g} and 1, got {power!r}; 0.8 is usual."
+        )
+    if ratio is not None and not (np.isfinite(ratio) and ratio > 0):
+        raise ValueError(f"ratio must be a finite number above 0, got {ratio!r}.")
+    if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < 1:
+        raise ValueError(f"trials must be a whole number of at least 1, got {trials!r}.")
+
+
+def _refuse_gap(gap: float | None, groups: Design) -> None:
+    if gap is not None:
+        raise ValueError(
+            f"only r-div is planned for a gap in loss units, got gap={gap:g} with another test; "
+            "drop gap= to plan for the difference between the two pilots."
+        )
+    if groups is not None:
+        raise ValueError("a plan by simulation resamples single rows, got groups=; use r-div.")

@@ -1,0 +1,314 @@
+"""The figures on noisy labels: accuracy, detection and discrepancy against the share gamma."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.models import ResNet18, Training
+from rdiv.noisy_labels.splitting import SHARES
+from rdiv.noisy_labels.sweep import noise_sweep
+from rdiv.reproduction.power_page import PICTURE, as_svg
+from rdiv.reproduction.protocol import Line, Plan, PlanLine, Run, Scale
+from rdiv.sources.data_files import data_file
+
+__all__ = ["PAIR", "SIZES", "SYMMETRIC", "NoiseTable", "images"]
+
+
+RATE = 0.2
+OBJECTIVES = ("complementary", "weighted", "difference")
+COLOURS = {"complementary": "#1f4e9c", "weighted": "#c2410c", "difference": "#15803d"}
+PARTS = ("precision_clean", "recall_clean", "precision_noisy", "recall_noisy")
+
+
+@dataclass(frozen=True)
+class _Size:
+    """What a scale takes: the network, images, shares and trials, seconds of one training."""
+
+    about: str
+    model: ResNet18
+    pixels: int
+    n_train: int | None
+    n_test: int
+    shares: tuple[float, ...]
+    trials: int
+    seconds: float
+
+
+def _network(width: int, epochs: int, batch_size: int, blocks: tuple[int, ...]) -> ResNet18:
+    training = Training(
+        epochs=epochs, batch_size=batch_size, learning_rate=0.1, optimizer="sgd",
+        weight_decay=5e-4, schedule="step",
+    )  # fmt: skip
+    return ResNet18(width=width, blocks=blocks, training=training)
+
+
+SIZES: dict[Scale, _Size] = {
+    "smoke": _Size(
+        "width 8 with one block a stage, 200 images of 8 x 8 pixels, 1 epoch, one trial.",
+        _network(8, 1, 64, (1, 1, 1, 1)), 8, 200, 200, (0.2, 0.4), 1, 0.3,
+    ),
+    "laptop": _Size(
+        "width 8 with one block a stage, 2000 images of 16 x 16 pixels, 8 epochs of batches of 64.",
+        _network(8, 8, 64, (1, 1, 1, 1)), 16, 2000, 2000, SHARES, 3, 9.0,
+    ),
+    "paper": _Size(
+        "the published size (width 64, 32 x 32 pixels), 200 epochs of batches of 128, on all "
+        "training images of the data file (10000; the paper has 50000).",
+        _network(64, 200, 128, (2, 2, 2, 2)), 32, None, 5000, SHARES, 5, 3.0e5,
+    ),
+}  # fmt: skip
+
+REMARKS = (
+    "The paper writes `risk(clean) - risk(noisy)` (here `difference`), which has no lower bound; "
+    "its published script minimises `0.7 risk(clean) + 0.3 risk(noisy)` (`weighted`). The bounded "
+    "`complementary` loss is `-log(1 - prob(label))` on the noisy part.",
+    "Precision and recall of one part are equal exactly where as many rows are called noisy as are "
+    "noisy, so the curves of one part cross at gamma = 0.2 whatever the network does; a crossing "
+    "near 0.5 can only be one of curves of different parts.",
+    "The paper gives no numbers beside its figures; its discrepancy of 1.5e-3 is not on the scale "
+    "of mean log losses, which differ by about 1 to 3 here.",
+)
+
+
+@dataclass(frozen=True)
+class NoiseTable:
+    """Retraining for a range of shares, by one kind of flips.
+
+    Parameters
+    ----------
+    kind : {"symmetric", "pair"}
+
+    Examples
+    --------
+    >>> print(NoiseTable("pair").plan("laptop").lines[0].trials)
+    66
+    """
+
+    kind: Literal["symmetric", "pair"]
+
+    @property
+    def name(self) -> str:
+        """What the command calls it."""
+        return f"noisy-{self.kind}"
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        return f"Noisy labels, {self.kind} flips: retraining against the share taken for noisy"
+
+    def plan(self, scale: Scale) -> Plan:
+        """Trainings: one before and one for every share and objective."""
+        size = SIZES[scale]
+        trainings = size.trials * (1 + len(size.shares) * len(OBJECTIVES))
+        return Plan(self.name, scale, size.about, (PlanLine("trainings", trainings, size.seconds),))
+
+    def measure(self, run: Run) -> list[Line]:
+        """Means over trials, one line for every objective and share."""
+        size = SIZES[run.scale]
+        train = images(size.pixels, "train", run.data_dir)
+        x, y = images(size.pixels, "test", run.data_dir)
+        rows = np.random.default_rng(run.seed).permutation(len(y))[: size.n_test]
+        found = noise_sweep(
+            train, (x[rows], y[rows]), kind=self.kind, rate=RATE, shares=size.shares,
+            model=size.model, objectives=OBJECTIVES, n_train=size.n_train, trials=size.trials,
+            seed=run.seed, n_jobs=run.n_jobs, out=run.kept, progress=run.progress,
+        )  # fmt: skip
+        head = {"table": self.name, "scale": run.scale, "seed": run.seed}
+        return [_line(head, cell) for cell in found.means()]
+
+    def markdown(self, lines: Sequence[Line]) -> str:
+        """Accuracy, detection, and what of the paper's observations shows."""
+        scale, seed, trials = (lines[0][name] for name in ("scale", "seed", "trials"))
+        out = [
+            "Figures on noisy labels in section 5.4 and the appendix of the paper: CIFAR10, "
+            f"ResNet18, {RATE:.0%} of the labels flipped; a share gamma of every batch is taken "
+            "for noisy.",
+            "",
+            f"Scale `{scale}`, seed {seed}: {SIZES[scale].about} Mean ± standard error of "
+            f"{trials} trials.",
+            "",
+            *_accuracies(lines),
+            "",
+            *_detections(lines),
+            "",
+            "**The paper's observations.**",
+            "",
+            *(f"- {text}" for text in _observations(lines)),
+            "",
+            "**What differs, and why.**",
+            "",
+            *(f"- {text}" for text in REMARKS),
+        ]
+        return "\n".join(out) + "\n"
+
+    def figure(self, lines: Sequence[Line]) -> str:
+        """Three panels: accuracy, detection, discrepancy."""
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+
+        with rc_context(PICTURE):
+            figure = Figure(figsize=(11.5, 3.7), layout="constrained")
+            left, middle, right = figure.subplots(1, 3)
+            _draw_accuracy(left, lines)
+            _draw_detection(middle, _of(lines, lines[0]["method"]))
+            _draw_discrepancy(right, _of(lines, lines[0]["method"]))
+            return as_svg(figure)
+
+
+def images(pixels: int, part: str, folder: Path | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Images of CIFAR10, channels first, made smaller by averaging, and their classes."""
+    with np.load(data_file("cifar10", folder), allow_pickle=False) as file:
+        x, y = np.moveaxis(file[f"x_{part}"], -1, 1), file[f"y_{part}"]
+    step = x.shape[-1] // pixels
+    if step > 1:
+        blocks = x.reshape(len(x), 3, pixels, step, pixels, step)
+        x = blocks.mean(axis=(3, 5)).astype(np.uint8)
+    return x, y.astype(np.int64)
+
+
+_NUMBERS = ("pretrained", "retrained", "gain", *PARTS, "discrepancy")
+
+
+def _line(head: Line, cell: dict[str, Any]) -> Line:
+    line: Line = {**head, "method": cell["objective"]}
+    line |= {name: cell[name] for name in ("share", "trials", "diverged")}
+    for name in _NUMBERS:
+        for key in (name, f"{name}_se"):
+            line[key] = None if cell[key] is None else round(cell[key], 5)
+    return line
+
+
+def _of(lines: Sequence[Line], objective: str) -> list[Line]:
+    return [line for line in lines if line["method"] == objective]
+
+
+def _accuracies(lines: Sequence[Line]) -> Iterator[str]:
+    names = list(dict.fromkeys(line["method"] for line in lines))
+    before = _text(lines[0], "pretrained")
+    yield f"Accuracy on right test labels; the pretrained network has {before}."
+    yield ""
+    yield "| gamma | " + " | ".join(names) + " |"
+    yield "|---" * (1 + len(names)) + "|"
+    for share in dict.fromkeys(line["share"] for line in lines):
+        cells = [_text(x, "retrained") for x in lines if x["share"] == share]
+        yield f"| {share:g} | " + " | ".join(cells) + " |"
+
+
+def _detections(lines: Sequence[Line]) -> Iterator[str]:
+    words = [name.replace("_", ", ") for name in PARTS]
+    yield "| gamma | " + " | ".join(words) + " | discrepancy |"
+    yield "|---" * (2 + len(words)) + "|"
+    for line in _of(lines, lines[0]["method"]):
+        cells = [_text(line, name) for name in (*PARTS, "discrepancy")]
+        yield f"| {line['share']:g} | " + " | ".join(cells) + " |"
+
+
+def _text(line: Line, name: str) -> str:
+    if line[name] is None:
+        return "diverged"
+    spread = "" if line[f"{name}_se"] is None else f" ± {line[f'{name}_se']:.3f}"
+    note = f" ({line['diverged']} diverged)" if name == "retrained" and line["diverged"] else ""
+    return f"{line[name]:.3f}{spread}{note}"
+
+
+def _observations(lines: Sequence[Line]) -> Iterator[str]:
+    """Each observation of the paper, and what the lines say about it."""
+    for name in dict.fromkeys(line["method"] for line in lines):
+        known = [line for line in _of(lines, name) if line["gain"] is not None]
+        if not known:
+            yield f"`{name}`: training diverged everywhere."
+            continue
+        sure = [x for x in known if x["gain"] > 2 * (x["gain_se"] or 0)]
+        helps = ", ".join(f"{x['share']:g}" for x in sure) or "no gamma"
+        best = max(known, key=lambda line: line["retrained"])
+        yield (
+            f"*Retraining helps for gamma in [0.2, 0.5], most near twice the rate (0.4).* "
+            f"`{name}`: more than two standard errors better than pretraining for {helps}; best at "
+            f"gamma = {best['share']:g} (gain {best['gain']:+.3f} ± {best['gain_se'] or 0:.3f})."
+        )
+    some = _of(lines, lines[0]["method"])
+    crossings = [
+        f"{a.replace('_', ' of ')} and {b.replace('_', ' of ')} near {place:.2f}"
+        for i, a in enumerate(PARTS)
+        for b in PARTS[i + 1 :]
+        for place in _crossings(some, a, b)
+    ]
+    yield "*Precision and recall meet near 0.5.* Crossings here: " + "; ".join(crossings) + "."
+    gaps = [line["discrepancy"] for line in some]
+    falls = all(a > b for a, b in pairwise(gaps))
+    yield (
+        f"*The discrepancy falls with gamma.* {'It does' if falls else 'It does not always'}: "
+        + ", ".join(f"{gap:.2f}" for gap in gaps)
+        + "."
+    )
+    mean = float(np.mean(gaps))
+    near = min(some, key=lambda line: abs(line["discrepancy"] - mean))
+    yield (
+        "*Retraining is good where the discrepancy is near its mean.* That is at gamma = "
+        f"{near['share']:g} here (mean {mean:.2f})."
+    )
+
+
+def _crossings(lines: Sequence[Line], a: str, b: str) -> list[float]:
+    """Shares at which two curves meet, by straight lines between the points."""
+    gaps = [line[a] - line[b] for line in lines]
+    places = []
+    for i, (left, right) in enumerate(pairwise(gaps)):
+        if left == 0 or left * right < 0:
+            step = lines[i + 1]["share"] - lines[i]["share"]
+            places.append(lines[i]["share"] + step * abs(left) / (abs(left) + abs(right) or 1))
+    return places
+
+
+def _draw_accuracy(axes: Any, lines: Sequence[Line]) -> None:
+    shares = [line["share"] for line in _of(lines, lines[0]["method"])]
+    before = [line["pretrained"] for line in _of(lines, lines[0]["method"])]
+    axes.plot(shares, before, color="0.45", linestyle="--", label="pretrained")
+    for name in dict.fromkeys(line["method"] for line in lines):
+        known = [line for line in _of(lines, name) if line["retrained"] is not None]
+        axes.errorbar(
+            [line["share"] for line in known], [line["retrained"] for line in known],
+            yerr=[line["retrained_se"] or 0 for line in known], color=COLOURS.get(name, "0.2"),
+            marker="o", markersize=3, capsize=2, label=f"retrained, {name}",
+        )  # fmt: skip
+    axes.set(title="Accuracy", xlabel="gamma", ylabel="accuracy on right test labels")
+    axes.legend(fontsize="x-small", frameon=False)
+
+
+def _draw_detection(axes: Any, lines: Sequence[Line]) -> None:
+    styles = {"precision": "-", "recall": "--"}
+    for name in PARTS:
+        measure, part = name.split("_")
+        axes.errorbar(
+            [line["share"] for line in lines], [line[name] for line in lines],
+            yerr=[line[f"{name}_se"] or 0 for line in lines], linestyle=styles[measure],
+            color="#1f4e9c" if part == "clean" else "#c2410c", marker="o", markersize=3,
+            capsize=2, label=f"{part}, {measure}",
+        )  # fmt: skip
+    axes.axvline(RATE, color="0.6", linestyle=":", linewidth=1)
+    axes.set(title="Detection", xlabel="gamma", ylim=(-0.02, 1.02))
+    axes.legend(fontsize="x-small", frameon=False, handlelength=3.2)
+
+
+def _draw_discrepancy(axes: Any, lines: Sequence[Line]) -> None:
+    axes.errorbar(
+        [line["share"] for line in lines], [line["discrepancy"] for line in lines],
+        yerr=[line["discrepancy_se"] or 0 for line in lines], color="#1f4e9c", marker="o",
+        markersize=3, capsize=2,
+    )  # fmt: skip
+    mean = float(np.mean([line["discrepancy"] for line in lines]))
+    axes.axhline(mean, color="0.6", linestyle=":", linewidth=1)
+    axes.set(title="Discrepancy (dotted: its mean)", xlabel="gamma", ylabel="gap of mean losses")
+
+
+SYMMETRIC = NoiseTable("symmetric")
+
+
+PAIR = NoiseTable("pair")

@@ -1,0 +1,227 @@
+"""Comma-separated text to frames: types that all rows agree on, faults named by their line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["MISSING", "check_utf8", "damaged", "read_csv", "typed_column"]
+
+MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"]
+"""Words of a text file that stand for a missing value."""
+
+_PEEK = 1000  # rows that suggest which columns of a CSV file are numbers
+
+
+def read_csv(data: bytes, separator: str, file: Path) -> pl.DataFrame:
+    import polars as pl
+
+    if b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    if not data.endswith(b"\n"):
+        data += b"\n"  # or polars overlooks a separator at the very end
+    names = _header(data, separator, file)
+    try:
+        frame = _parse(data, separator)
+        frame.columns = names  # polars leaves doubled quotes in names as they are
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        check_utf8(data, file)
+        _filled_rows(data, separator, file)
+        _refuse_quotes(data, file)
+        damaged(file, "CSV", error)
+    # polars fills up short rows with nulls, and lets some broken quotes pass
+    if b'"' in data or frame[:, -1].null_count():
+        filled = _filled_rows(data, separator, file)
+        if len(filled) != len(frame):
+            _refuse_quotes(data, file)
+            raise ValueError(f"{file} mixes kinds of line ends; save it with one kind of them.")
+        frame = frame.filter(filled) if len(names) > 1 else frame
+    return frame.drop("") if len(names) > 1 and names[0] == "" else frame
+
+
+def _parse(data: bytes, separator: str) -> pl.DataFrame:
+    """Read text columns, then give each the narrowest type that holds all of its values."""
+    import polars as pl
+
+    def load(dtypes: dict[str, Any], n_rows: int | None = None) -> pl.DataFrame:
+        return pl.read_csv(
+            data,
+            separator=separator,
+            infer_schema=False,
+            schema_overrides=dtypes,
+            null_values=MISSING,
+            n_rows=n_rows,
+        )
+
+    start = [typed_column(column) for column in load({}, n_rows=_PEEK)]
+    try:  # parsing numbers at once saves time and memory; the outcome is the same
+        frame = load({column.name: column.dtype for column in start if column.dtype.is_numeric()})
+    except pl.exceptions.PolarsError:
+        frame = load({})
+    return frame.with_columns(typed_column(column) for column in frame if column.dtype == pl.String)
+
+
+def typed_column(column: pl.Series, *, numbers: bool = True) -> pl.Series:
+    """A text column as numbers, booleans, dates or times if all its values are such."""
+    import polars as pl
+
+    readings = _readings() if numbers else _readings()[3:]
+    start = _words(column.drop_nulls().head(_PEEK))
+    likely = [read_as for read_as in readings if _fits(read_as(start), start)]
+    if not likely:
+        return column
+    words = _words(column)
+    if words.null_count() == len(words):
+        return words.cast(pl.Null) if len(words) else column
+    typed = (read_as(words) for read_as in likely)
+    return next((values for values in typed if _fits(values, words)), column)
+
+
+def _words(column: pl.Series) -> pl.Series:
+    words = column.str.strip_chars()
+    return words.set(words.is_in(MISSING), None)
+
+
+def _fits(values: pl.Series, words: pl.Series) -> bool:
+    return values.null_count() == words.null_count()
+
+
+def _readings() -> list[Callable[[pl.Series], pl.Series]]:
+    """What words may mean, narrow types first; a word that does not fit becomes null."""
+    import polars as pl
+
+    def moments(form: str) -> Callable[[pl.Series], pl.Series]:
+        return lambda s: s.str.replace(" ", "T", literal=True).str.to_datetime(form, strict=False)
+
+    booleans = {"true": True, "false": False}
+    minutes = "%Y-%m-%dT%H:%M"
+    return [
+        lambda s: s.cast(pl.Int64, strict=False),
+        lambda s: s.cast(pl.Float64, strict=False),
+        lambda s: s.str.to_lowercase().replace_strict(
+            booleans, default=None, return_dtype=pl.Boolean
+        ),
+        lambda s: s.set(s.str.len_bytes() != 10, None).str.to_date("%Y-%m-%d", strict=False),
+        moments(minutes),
+        moments(f"{minutes}:%S%.f"),
+        moments(f"{minutes}:%S%.f%#z"),
+        lambda s: s.set(s.str.len_bytes() < 8, None).str.to_time("%H:%M:%S%.f", strict=False),
+    ]
+
+
+# The csv module as a judge of rows and quotes: slower than polars, but it does not guess.
+
+
+def _header(data: bytes, separator: str, file: Path) -> list[str]:
+    with _rows(data, separator, file) as numbered:
+        rows = (row for _, row in numbered if row)
+        names = next(rows)
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"{file} has more than one column named {', '.join(map(repr, twice[:5]))}; "
+            "rename or drop the duplicates."
+        )
+    numbers = all(re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", name.strip(), re.I) for name in names)
+    if numbers and any("." in name for name in names):
+        raise ValueError(
+            f"{file} has numbers in its first line, expected column names; add a line of names."
+        )
+    other = next((mark for mark in ";\t|," if mark in names[0]), None) if len(names) == 1 else None
+    if other and names[0].count(other) == _second_row(data, separator, file)[0].count(other):
+        raise ValueError(
+            f"{file} has columns separated by {other!r}, expected {separator!r}; "
+            "save it with that separator (a .tsv file has tabs)."
+        )
+    return names
+
+
+def _second_row(data: bytes, separator: str, file: Path) -> list[str]:
+    with _rows(data, separator, file) as numbered:
+        rows = (row for _, row in numbered if row)
+        next(rows)
+        return next(rows, [""])
+
+
+def _filled_rows(data: bytes, separator: str, file: Path) -> list[bool]:
+    """For every line of data whether it is not blank; a row of the wrong width is an error."""
+    filled = []
+    with _rows(data, separator, file) as rows:
+        width = next(len(row) for _, row in rows if row)
+        for line, row in rows:
+            if row and len(row) != width:
+                raise ValueError(
+                    f"line {line} of {file} has {len(row)} fields, but the header has {width}; "
+                    "repair that line."
+                )
+            filled.append(bool(row))
+    return filled
+
+
+def _refuse_quotes(data: bytes, file: Path) -> None:
+    """Blame the first line with an odd number of quotes, if there is one."""
+    for line, text in enumerate(data.split(b"\n"), start=1):
+        if text.count(b'"') % 2:
+            raise ValueError(
+                f"{file} has a stray quote, by the looks of it in line {line}; put that field in "
+                "quotes and double the quote inside it."
+            )
+
+
+@contextmanager
+def _rows(data: bytes, separator: str, file: Path) -> Iterator[Iterator[tuple[int, list[str]]]]:
+    """Every row, and the line it starts in; long fields are no fault while the block runs."""
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
+    reader = csv.reader(text, delimiter=separator, strict=True)
+    limit = csv.field_size_limit()
+    csv.field_size_limit(max(limit, len(data) + 1))
+    try:
+        yield _numbered(reader, data, file)
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _numbered(reader: Any, data: bytes, file: Path) -> Iterator[tuple[int, list[str]]]:
+    line = 1
+    try:
+        for row in reader:
+            yield line, row
+            line = reader.line_num + 1
+    except UnicodeDecodeError:
+        check_utf8(data, file)
+    except csv.Error as error:
+        raise ValueError(
+            f"line {line} of {file} has a quote that is not closed or not where a field ends "
+            f"({error}); repair that line."
+        ) from None
+
+
+# Faults that other files of text share.
+
+
+def check_utf8(data: bytes, file: Path) -> None:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{file} is not UTF-8 text (line {line}, byte {error.start + 1} of the file); "
+            "save it again with the encoding UTF-8."
+        ) from None
+
+
+def damaged(file: Path, kind: str, error: BaseException) -> NoReturn:
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    raise ValueError(
+        f"{file} could not be read as {kind} ({reason}): it is truncated, damaged or in another "
+        "format; write or download it again."
+    ) from error

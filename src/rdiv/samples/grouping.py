@@ -1,0 +1,96 @@
+"""Groups and strata: which rows move together, and within what they may be exchanged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.samples.frames import quoted
+from rdiv.samples.rows import plain_array
+
+__all__ = ["FEWEST_UNITS", "Design", "check_design", "codes_in_order", "design_labels"]
+
+Design = str | tuple[Any, Any] | None
+"""Groups or strata: a column's name, or one array a sample."""
+
+FEWEST_UNITS = 2  # rows, or groups of rows, that each sample needs
+
+
+def design_labels(x: Any, design: Design, role: str, n_p: int, n_q: int) -> NDArray[Any] | None:
+    """Labels of groups or strata for the stacked rows."""
+    if design is None:
+        return None
+    if isinstance(design, str):
+        if not hasattr(x, "columns"):
+            raise ValueError(
+                f"{role}= names a column of a frame, got arrays and {role}={design!r}; "
+                "pass a pair of arrays, one a sample."
+            )
+        if design not in x.columns:
+            raise ValueError(f"{role}={design!r} is the target column; choose another column.")
+        values = x[design].to_list()
+    else:
+        pair = [np.asarray(plain_array(part)) for part in design]
+        if len(pair) != 2 or (len(pair[0]), len(pair[1])) != (n_p, n_q):
+            raise ValueError(
+                f"{role}= must be a column name or a pair of arrays of {n_p} and {n_q} labels, "
+                f"got lengths {[len(part) for part in pair]}."
+            )
+        values = [*pair[0].tolist(), *pair[1].tolist()]
+    missing = sum(value is None or value != value for value in values)
+    if missing:
+        raise ValueError(f"{role} must have no missing values, got {missing}; fill or drop them.")
+    return np.array([_label(value) for value in values])
+
+
+def _label(value: Any) -> str:
+    """One text for a label, also where one file holds 1 and the other 1.0."""
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+def check_design(
+    groups: NDArray[Any] | None, strata: NDArray[Any] | None, is_p: NDArray[np.bool_]
+) -> None:
+    if strata is not None and not _exchangeable(strata, is_p):
+        raise ValueError(
+            "strata must hold rows of both samples, got none that does; "
+            "rows could never change sides."
+        )
+    if groups is None:
+        return
+    both = sorted(set(groups[is_p]) & set(groups[~is_p]))
+    if both:
+        raise ValueError(
+            f"a group must lie in one sample, got {quoted(both, 3)} in both; "
+            "if rows of one group are to be compared across samples (a paired design), use strata=."
+        )
+    counts = len(set(groups[is_p])), len(set(groups[~is_p]))
+    if min(counts) < FEWEST_UNITS:
+        raise ValueError(
+            f"each sample needs at least {FEWEST_UNITS} groups, got {counts[0]} in p and "
+            f"{counts[1]} in q."
+        )
+    if strata is not None:
+        split = len({*zip(groups.tolist(), strata.tolist(), strict=True)}) - sum(counts)
+        if split:
+            raise ValueError(
+                "with groups= and strata= a group must lie in one stratum, "
+                f"got {split} that do not."
+            )
+
+
+def _exchangeable(strata: NDArray[Any], is_p: NDArray[np.bool_]) -> bool:
+    return bool(set(strata[is_p]) & set(strata[~is_p]))
+
+
+def codes_in_order(labels: NDArray[Any] | None, order: NDArray[np.intp]) -> NDArray[np.intp] | None:
+    """Codes 0, 1, ... in the order of first appearance in the pool."""
+    if labels is None:
+        return None
+    _, first, inverse = np.unique(labels[order], return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.intp)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]

@@ -1,0 +1,119 @@
+"""Drivers as a whole: from one fit, blind, the same for any number of jobs, in every output."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rdiv
+from rdiv.drivers import find as finding
+from rdiv.results import plain
+from rdiv.samples.pooling import pool_samples
+
+
+def table(n: int, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame({"age": rng.integers(18, 90, size=n), "town": rng.choice(["A", "B"], n)})
+    noise = rng.normal(size=n) * np.where(frame["age"].to_numpy() >= 60, 2 + seed, 1)
+    return frame.with_columns(y=pl.Series(frame["age"].to_numpy() / 20 + noise))
+
+
+def compared(reference: Any, current: Any, **how: Any) -> rdiv.Comparison:
+    settings = {"target": "y", "model": "ridge", "rng": 0, "n_resamples": 99}
+    return rdiv.compare(reference, current, **(settings | how))
+
+
+def test_identical_files() -> None:
+    """No shift, p = 1 everywhere."""
+    frame = table(400, 0)
+    found = compared(frame, frame)
+    assert (found.verdict, found.gap) == ("no shift", 0)
+    assert all(result.pvalue == 1 for result in found.results.values())
+    assert found.inputs.pvalue == 1
+    assert all(column.smallest_pvalue == 1 for column in found.drivers.columns)
+    assert all(part.pvalue == 1 for part in found.drivers.slices)
+    assert all(row.share is None for row in found.drivers.rows)
+
+
+def test_identical_files_with_few_distinct_rows() -> None:
+    """Too many copies to keep together: what one half shows, the other shows reversed."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(3, size=(600, 2)).astype(float)
+    y = x[:, 0] + rng.integers(-1, 2, size=600)
+    for seed in range(5):
+        found = compared((x, y), (x, y), target=None, task="regression", rng=seed).drivers
+        assert not found.confirmed_slices()
+        assert not found.confirmed_columns()
+
+
+def test_the_same_for_any_number_of_jobs_and_order_of_rows() -> None:
+    reference, current = table(500, 0), table(400, 1)
+    one = compared(reference, current)
+    assert one.drivers.confirmed_slices()
+    assert compared(reference, current, n_jobs=2).to_json() == one.to_json()
+    turned = compared(reference.reverse(), current).drivers
+    assert turned.slices == one.drivers.slices
+    assert turned.columns == one.drivers.columns
+    places = [499 - row.index for row in turned.rows if row.sample == "reference"]
+    assert places == [row.index for row in one.drivers.rows if row.sample == "reference"]
+
+
+def test_the_document() -> None:
+    found = compared(table(500, 0), table(400, 1)).drivers
+    document = json.loads(json.dumps(plain(found.fields()), allow_nan=False))
+    assert set(document) == {"rows", "slices", "columns", "rest", "rest_interval", "alpha", "notes"}
+    first = document["slices"][0]
+    assert first["condition"] == " and ".join(first["clauses"])
+    assert set(first["interval"]) == {"low", "high"}
+    assert document["columns"][0]["name"] in ("age", "town")
+    assert {"rows", "slices", "columns", "score"} <= set(document["notes"])
+    assert "cause" in document["notes"]["columns"]
+
+
+def test_large_samples_are_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finding, "MOST_ROWS", 300)
+    found = compared(table(900, 0), table(250, 3))
+    assert "300 reference and 250 current rows" in found.drivers.notes["sampled"]
+    assert found.drivers.confirmed_slices()[0].clauses[0].startswith("age >=")
+    assert found.drivers.rows[0].index < 250
+    again = compared(table(900, 0), table(250, 3))
+    assert again.to_json() == found.to_json()
+
+
+def test_identical_files_stay_so_when_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finding, "MOST_ROWS", 100)
+    frame = table(400, 0)
+    found = compared(frame, frame).drivers
+    assert "100 reference and 100 current rows" in found.notes["sampled"]
+    assert all(column.smallest_pvalue == 1 for column in found.columns)
+
+
+def test_groups_are_drawn_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finding, "MOST_ROWS", 60)
+    monkeypatch.setattr(finding, "_FEWEST_GROUPS", 5)
+    group = np.repeat(np.arange(100), 3)
+    x = np.random.default_rng(0).normal(size=(300, 2))
+    pooled = pool_samples(x[:180], x[180:], groups=(group[:180], group[180:]), rng=0)
+    rows = finding._driver_rows(pooled, 2)
+    codes = pooled.pool.groups[rows]
+    assert np.bincount(codes)[np.unique(codes)].tolist() == [3] * 40
+    assert pooled.is_p[rows].sum() == 60
+
+
+def test_left_out() -> None:
+    found = compared(table(200, 0), table(200, 1), drivers=False)
+    assert found.drivers is None
+    assert found.to_dict()["drivers"] is None
+
+
+def test_the_panel_names_the_rows_of_the_worse_sample() -> None:
+    reference, current = table(400, 0), table(400, 3)
+    worse, better = compared(reference, current), compared(current, reference)
+    assert (worse.direction, better.direction) == ("worse", "better")
+    assert "rows of current that carry most" in str(worse)
+    assert "rows of reference that carry most" in str(better)
+    assert "rows of" not in str(compared(reference, table(400, 0)))

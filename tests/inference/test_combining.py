@@ -1,0 +1,78 @@
+"""Min-p: the definition, fairness to every row, and rejections at the edge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from rdiv.inference.combining import min_p, nested_min_p
+from rdiv.inference.engine import permutation_pvalue
+
+
+def slow_keys(parts: np.ndarray) -> list[tuple[float, float]]:
+    """Smallest p-value and sum of logs of every row, counted one by one."""
+    n = len(parts)
+    keys = []
+    for row in parts:
+        counts = [sum(other[j] >= row[j] for other in parts) for j in range(parts.shape[1])]
+        keys.append((min(counts) / n, sum(np.log(np.array(sorted(counts)) / n))))
+    return keys
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize("n", [2, 12, 100])
+def test_the_order_is_that_of_the_definition(n: int, k: int) -> None:
+    parts = np.random.default_rng(n + k).integers(0, 40, size=(n, k)).astype(float)
+    combined, keys = min_p(parts), slow_keys(parts)
+    for i in range(n):
+        for j in range(n):
+            smaller_p = (round(keys[i][0], 9), round(keys[i][1], 9)) < (
+                round(keys[j][0], 9),
+                round(keys[j][1], 9),
+            )
+            assert smaller_p == (combined[i] > combined[j] + 1e-12)
+
+
+def test_rows_are_treated_alike() -> None:
+    parts = np.random.default_rng(0).normal(size=(50, 3))
+    order = np.random.default_rng(1).permutation(50)
+    assert (min_p(parts[order]) == min_p(parts)[order]).all()
+
+
+def test_a_hundred_rows_can_reject_at_one_percent() -> None:
+    parts = np.random.default_rng(2).normal(size=(100, 2))
+    parts[0] = 10.0, 2.0
+    combined = min_p(parts)
+    assert permutation_pvalue(combined[0], combined[1:]) == 0.01
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.9])
+def test_the_level_is_exact(correlation: float) -> None:
+    """Exchangeable rows: the combined p-value is uniform, whatever the dependence of columns."""
+    rng = np.random.default_rng(3)
+    rejected, draws = 0, 2000
+    for _ in range(draws):
+        parts = rng.normal(size=(40, 3))
+        parts[:, 1] = correlation * parts[:, 0] + np.sqrt(1 - correlation**2) * parts[:, 1]
+        combined = nested_min_p([(1, None), (2, min_p)])(parts)
+        rejected += permutation_pvalue(combined[0], combined[1:]) <= 0.05
+    assert binomtest(rejected, draws, 0.05).pvalue > 1e-3
+
+
+def test_the_naive_minimum_has_no_level() -> None:
+    """The broken twin: the smallest p-value of three columns, taken as it is."""
+    rng = np.random.default_rng(4)
+    rejected = 0
+    for _ in range(400):
+        parts = rng.normal(size=(40, 3))
+        rejected += min(permutation_pvalue(c[0], c[1:]) for c in parts.T) <= 0.05
+    assert binomtest(rejected, 400, 0.05).pvalue < 1e-6
+
+
+def test_levels_nest() -> None:
+    parts = np.random.default_rng(5).normal(size=(30, 4))
+    inner = min_p(parts[:, 1:])
+    expected = min_p(np.stack([parts[:, 0], inner], axis=1))
+    assert (nested_min_p([(1, None), (3, min_p)])(parts) == expected).all()
+    assert (nested_min_p([(1, None)])(parts[:, :1]) == parts[:, 0]).all()
