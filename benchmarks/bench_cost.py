@@ -89,7 +89,7 @@ def gain_over_refits(name: str, model: Model, given: dict[str, Any], target: str
 
 def main() -> None:
     """Print the times and the ratio for each claim."""
-    argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0]).parse_args()
+    argparse.ArgumentParser(description=__doc__.split("\n")[0]).parse_args()
     cost_over_fit("kde, 5000 rows per side, d = 4", KernelDensity(), points(5000, 4), 15)
     cost_over_fit("gmm, 4000 rows per side, d = 10", GaussianMixture(), points(4000, 10), 15)
     census = employment(10_000)

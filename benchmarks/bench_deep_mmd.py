@@ -30,7 +30,7 @@ N, D, RESAMPLES = 500, 10, 999
 
 def main() -> None:
     """Print seconds of each stage and the share of the permutations."""
-    argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0]).parse_args()
+    argparse.ArgumentParser(description=__doc__.split("\n")[0]).parse_args()
     rng = np.random.default_rng(0)
     p, q = rng.normal(size=(N, D)), rng.normal(size=(N, D))
     test, pooled = DeepMmd(), pool_samples(p, q, rng=0)

@@ -20,7 +20,7 @@ RUNS = 9
 
 def main() -> None:
     """Print the times and the ratio for each claim."""
-    argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0]).parse_args()
+    argparse.ArgumentParser(description=__doc__.split("\n")[0]).parse_args()
     print(f"each in a new interpreter, best of {RUNS}", flush=True)
     times = take_turns_fresh(
         {

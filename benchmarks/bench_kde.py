@@ -73,7 +73,7 @@ def peak_megabytes(points: int, columns: int) -> float:
 
 def main() -> None:
     """Print the times and the ratios for each claim."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, default=20_000)
     parser.add_argument("--columns", type=int, default=4)
     parser.add_argument("--repeats", type=int, default=2)

@@ -160,7 +160,7 @@ def against_refits(epochs: int) -> None:
 
 def main() -> None:
     """Print all times and ratios."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=500)
     parser.add_argument("--refit-epochs", type=int, default=10)
     parser.add_argument("--repeats", type=int, default=5)

@@ -65,7 +65,7 @@ def show_all(name: str, run: Fresh) -> None:
 
 def main() -> None:
     """Print one line for each claim."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, default=100_000, help="rows per side")
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--model", default="boosting")

@@ -25,7 +25,7 @@ from rdiv.permutation import permute
 
 def main() -> None:
     """Print our time and, where samesame is installed, the ratio."""
-    argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0]).parse_args()
+    argparse.ArgumentParser(description=__doc__.split("\n")[0]).parse_args()
     scores = np.random.default_rng(0).normal(size=4000)
     is_p = np.arange(4000) < 2000
 

@@ -56,7 +56,7 @@ def compare_costs(name: str, model: Model, given: dict[str, Any]) -> None:
 
 def main() -> None:
     """Print times and two ratios for each model."""
-    argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0]).parse_args()
+    argparse.ArgumentParser(description=__doc__.split("\n")[0]).parse_args()
     compare_costs("gmm, 4000 rows per side, d = 10", GaussianMixture(), points(4000, 10))
     compare_costs("gmm, 1000 rows per side, d = 10", GaussianMixture(), points(1000, 10))
     compare_costs("logistic, 4000 rows per side, d = 50", Logistic(), answers(4000, 50))

@@ -93,7 +93,7 @@ def second_process() -> None:
 
 def main() -> None:
     """Print the times and the ratio for each claim."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repeats", type=int, default=9)
     repeats = parser.parse_args().repeats
     study("energy", 20)  # load what is loaded once

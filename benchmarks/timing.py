@@ -138,10 +138,10 @@ def show(name: str, seconds: Seconds) -> None:
           flush=True)  # fmt: skip
 
 
-def ratio(name: str, over: Seconds, under: Seconds, target: str) -> None:
+def ratio(name: str, over: Seconds, under: Seconds, target: str | None = None) -> None:
     """One line: the ratio of processor time, that of wall time, the target and whether it is met.
 
-    `target` is a comparison and a number, such as ``<= 1.05``.
+    `target` is a comparison and a number, such as ``<= 1.05``; None promises nothing.
     """
     by_processor, by_wall = over.processor / under.processor, over.wall / under.wall
     print(f"  {name:<48} {by_processor:10.2f}   processor {by_wall:10.2f}   wall   "
@@ -153,7 +153,9 @@ def report(name: str, value: float, target: str) -> None:
     print(f"  {name:<48} {value:10.2f} {'':>31} {_judged(value, target)}", flush=True)
 
 
-def _judged(value: float, target: str) -> str:
+def _judged(value: float, target: str | None) -> str:
+    if target is None:
+        return ""
     sign, number = target.split()
     return f"{target:<8} {'met' if _MEETS[sign](value, float(number)) else 'MISSED'}"
 

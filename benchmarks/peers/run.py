@@ -145,7 +145,7 @@ def compare(name: str, python: Path, rows: int, threads: int, repeats: int) -> s
 
 def main() -> None:
     """Print the table, line by line."""
-    asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     asked.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS))
     asked.add_argument("--sizes", nargs="+", type=int, default=[500, 2000])
     asked.add_argument("--threads", nargs="+", type=int, default=[1, 2])
