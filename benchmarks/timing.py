@@ -144,13 +144,13 @@ def ratio(name: str, over: Seconds, under: Seconds, target: str | None = None) -
     `target` is a comparison and a number, such as ``<= 1.05``; None promises nothing.
     """
     by_processor, by_wall = over.processor / under.processor, over.wall / under.wall
-    print(f"  {name:<48} {by_processor:10.2f}   processor {by_wall:10.2f}   wall   "
+    print(f"  {name:<48} {by_processor:10.4g}   processor {by_wall:10.4g}   wall   "
           f"{_judged(by_processor, target)}", flush=True)  # fmt: skip
 
 
 def report(name: str, value: float, target: str) -> None:
     """One line for what is not a ratio of times: the value, the target and whether it is met."""
-    print(f"  {name:<48} {value:10.2f} {'':>31} {_judged(value, target)}", flush=True)
+    print(f"  {name:<48} {value:10.4g} {'':>31} {_judged(value, target)}", flush=True)
 
 
 def _judged(value: float, target: str | None) -> str:
