@@ -1,11 +1,11 @@
 """H-divergence against refitting a model to both sides of every permutation; warm against cold.
 
-    python benchmarks/bench_h_divergence.py [--study]
+    python benchmarks/bench_h_divergence.py [--pairs 12] [--study]
 
-One thread. With a KDE: 1000 rows a side, d = 2, 99 resamples, against scikit-learn's KDE, whose
-cost is measured on a few permutations and scaled to 100 (99 and the observed split). With a
-Gaussian mixture: whole tests of null pairs, stopped early and warm-started, against 99 pairs of
-cold fits; where a test stops is a matter of chance, so the times of several pairs are added up.
+One thread. With a KDE: 1000 rows per side, d = 2, 99 permutations, against 100 pairs of
+scikit-learn's KDE (99 permutations and the observed split). With a Gaussian mixture: whole tests of
+null pairs, stopped early and warm-started, against 99 pairs of cold fits; where a test stops is a
+matter of chance, so the times of several pairs are added up. Every fit that is counted is run.
 `--study` compares level and power of warm and cold starts.
 """
 
@@ -13,77 +13,91 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.neighbors import KernelDensity
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.timing import best_of, report
+from benchmarks.timing import Seconds, once, ratio, show, take_turns
 from rdiv import power_study
 from rdiv.discrepancies import HDivergence
 from rdiv.models import GaussianMixture
 from rdiv.models import KernelDensity as OwnKernelDensity
+from rdiv.models.protocol import FittedModel
 from rdiv.samples.pool import Pool
 from rdiv.sources import Hdgm
 from rdiv.threads import one_thread
 from rdiv.two_sample import two_sample_test
 
-PAIRS = 12
 MIXTURE = GaussianMixture(4)
+Refit = Callable[[Pool, np.random.Generator], FittedModel]
 
 
 def kernel_density() -> None:
     """One kernel matrix against 100 pairs of kernel densities."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(2000, 2))
+    x = np.random.default_rng(0).normal(size=(2000, 2))
     factor = 2000 ** (-1 / 6)
 
-    def refit() -> None:
-        rows = rng.permutation(2000)
-        for side in (x[rows[:1000]], x[rows[1000:]]):
-            KernelDensity(bandwidth=factor).fit(side).score_samples(side)
+    def refits() -> None:
+        rng = np.random.default_rng(1)
+        for _ in range(100):
+            rows = rng.permutation(2000)
+            for side in (x[rows[:1000]], x[rows[1000:]]):
+                KernelDensity(bandwidth=factor).fit(side).score_samples(side)
 
-    test = HDivergence(OwnKernelDensity(bandwidth="scott"))
-    each = best_of(refit, 3)
-    ours = best_of(lambda: two_sample_test(x[:1000], x[1000:], test, n_resamples=99, rng=0))
-    ratio = 100 * each / ours
-    report(f"99 KDE refits / h-div ({ours:.2f} s)", ratio, ">= 50", ratio >= 50)
+    def test() -> None:
+        h_divergence = HDivergence(OwnKernelDensity(bandwidth="scott"))
+        two_sample_test(x[:1000], x[1000:], h_divergence, n_resamples=99, rng=0)
+
+    print("kde, 1000 rows per side, d = 2, 99 permutations, best of 2", flush=True)
+    times = take_turns({"100 pairs of refits": refits, "h-div": test}, 2)
+    for name, seconds in times.items():
+        show(name, seconds)
+    ratio("100 pairs of refits / h-div", times["100 pairs of refits"], times["h-div"], ">= 50")
 
 
-def mixture() -> None:
-    """Tests of null pairs as they run against 99 pairs of cold fits each."""
-    cold = warm = ours = 0.0
-    ran = 0
-    for i in range(PAIRS):
+def mixture(pairs: int) -> None:
+    """Tests of null pairs as they run against 99 pairs of cold fits each; all of them run."""
+    zero = Seconds(0.0, 0.0)
+    times = {"h-div": zero, "99 pairs of cold fits": zero, "99 pairs of warm fits": zero}
+    ran: list[int] = []
+    for i in range(pairs):
         p, q = Hdgm(d=5).draw(300, np.random.default_rng(i), null=True)
-        start = time.perf_counter()
-        result = two_sample_test(p, q, HDivergence(MIXTURE), n_resamples=99, rng=i)
-        ours += time.perf_counter() - start
-        ran += len(result.null_distribution)
-        cold_pair, warm_pair = _pairs(np.concatenate([p, q]), i)
-        cold, warm = cold + 99 * cold_pair, warm + 99 * warm_pair
-    print(f"{PAIRS} null pairs, 300 rows a side, d = 5: {ran / PAIRS:.0f} of 99 resamples ran")
-    print(f"a cold pair of fits takes {cold / warm:.1f} times as long as a warm one")
-    report(f"99 cold GMM refits / h-div ({ours:.1f} s)", cold / ours, ">= 5", cold / ours >= 5)
+
+        def test(p: Any = p, q: Any = q, seed: int = i) -> None:
+            result = two_sample_test(p, q, HDivergence(MIXTURE), n_resamples=99, rng=seed)
+            ran.append(len(result.null_distribution))
+
+        x = np.concatenate([p, q])
+        fitted = MIXTURE.fit(Pool(x), np.random.default_rng(i))
+        runs: dict[str, Callable[[], object]] = {
+            "h-div": test,
+            "99 pairs of cold fits": partial(refit_pairs, MIXTURE.fit, x, i),
+            "99 pairs of warm fits": partial(refit_pairs, fitted.refit, x, i),
+        }
+        times = {name: times[name] + once(run) for name, run in runs.items()}
+    print(f"gmm, {pairs} null pairs, 300 rows per side, d = 5, sums over the pairs; "
+          f"h-div ran {np.mean(ran):.0f} of 99 permutations on average")  # fmt: skip
+    for name, seconds in times.items():
+        show(name, seconds)
+    cold, warm = times["99 pairs of cold fits"], times["99 pairs of warm fits"]
+    ratio("cold / h-div", cold, times["h-div"], ">= 5")
+    ratio("cold / warm", cold, warm)
 
 
-def _pairs(x: np.ndarray, seed: int) -> tuple[float, float]:
-    """Seconds for both sides of a random split, from cold starts and from the pooled fit."""
+def refit_pairs(fit: Refit, x: NDArray[np.float64], seed: int) -> None:
+    """Fit both sides of 99 random splits."""
     rng = np.random.default_rng(seed)
-    fitted = MIXTURE.fit(Pool(x), rng)
-    times = []
-    for _ in range(3):
-        rows = rng.permutation(len(x))
-        sides = [Pool(x[part]) for part in np.array_split(rows, 2)]
-        for fit in (MIXTURE.fit, fitted.refit):
-            start = time.perf_counter()
-            for side in sides:
-                fit(side, rng).losses(side)
-            times.append(time.perf_counter() - start)
-    return float(np.mean(times[::2])), float(np.mean(times[1::2]))
+    for _ in range(99):
+        for part in np.array_split(rng.permutation(len(x)), 2):
+            side = Pool(x[part])
+            fit(side, rng).losses(side)
 
 
 def study() -> None:
@@ -96,13 +110,14 @@ def main() -> None:
     """Print the ratios, or the study."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--study", action="store_true", help="level and power, warm and cold")
+    parser.add_argument("--pairs", type=int, default=12, help="null pairs of the mixture")
     args = parser.parse_args()
     with one_thread():
         if args.study:
             study()
         else:
             kernel_density()
-            mixture()
+            mixture(args.pairs)
 
 
 if __name__ == "__main__":

@@ -14,11 +14,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from rdiv import power_study
 from rdiv.discrepancies import BY_NAME, GaussianMmd, HDivergence, MeanEmbedding
 from rdiv.discrepancies import SmoothCharacteristicFunction as Scf
+from rdiv.models import KernelDensity
 from rdiv.sources import Blob
 
 SEED, POINTS = 41, 9 * 40
 VARIANTS = (
-    HDivergence("kde", "max"),
+    HDivergence(KernelDensity(), "max"),
     "h-div:gmm",
     MeanEmbedding(optimize=False),
     Scf(optimize=False),

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -26,13 +26,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from rdiv import estimate_gap
 from rdiv.models import Boosting, CrossFit, Frozen, Logistic, Ridge
+from rdiv.models.protocol import Model
 from rdiv.samples.pool import Pool
 
 Floats = NDArray[np.float64]
 Sample = tuple[Floats, NDArray[Any]]
 SEED, TRIALS, RESAMPLES, FRESH, MANY = 23, 2000, 199, 20_000, 200_000
 FRESH_CLASSES, TREES = 5000, 30
-METHODS = ("normal", "bootstrap")
+METHODS: tuple[Literal["normal", "bootstrap"], ...] = ("normal", "bootstrap")
 
 
 def regression(n: int, rng: np.random.Generator, q: bool, shift: str) -> Sample:
@@ -142,7 +143,11 @@ def population_gap(cell: Cell) -> float:
 
 def model_of(cell: Cell) -> Any:
     """The model of a cell; a frozen one is fitted to rows of p of its own."""
-    named = {"ridge": Ridge(), "logistic": Logistic(), "boosting": Boosting(TREES)}
+    named: dict[str, Model] = {
+        "ridge": Ridge(),
+        "logistic": Logistic(),
+        "boosting": Boosting(TREES),
+    }
     if cell.model == "in-sample":
         return Boosting(TREES)
     if cell.model != "frozen":
@@ -157,7 +162,9 @@ def trial(cell: Cell, i: int) -> list[bool]:
     """Whether each method's interval covered, on one pair of samples."""
     # Draws of their own for the population: a first look at others led to `left_out_losses`.
     rng = np.random.default_rng([SEED, 4 if cell.estimand == "fitted" else 5, i])
-    p, q = (cell.draw(n, rng, q, cell.shift) for n, q in zip(cell.sizes, (0, 1), strict=True))
+    p, q = (
+        cell.draw(n, rng, q, cell.shift) for n, q in zip(cell.sizes, (False, True), strict=True)
+    )
     settings: dict[str, Any] = {"estimand": cell.estimand, "n_resamples": RESAMPLES, "rng": i}
     covered, truth = [], np.nan
     recorder = Recorder(model_of(cell)) if cell.estimand == "fitted" else None

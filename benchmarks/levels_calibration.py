@@ -11,8 +11,10 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -20,9 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from rdiv import compare, compare_many
 from rdiv.threads import one_thread
 
+Sample = tuple[NDArray[np.float64], NDArray[np.float64]]
 ALPHA = 0.05
 LEVELS = 5
-SETTINGS = {"model": "ridge", "folds": 2, "drivers": False, "n_resamples": 199}
+SETTINGS: dict[str, Any] = {"model": "ridge", "folds": 2, "drivers": False, "n_resamples": 199}
 SIZES = {"60 + 5 x 60": (60, 60), "300 + 5 x 40": (300, 40)}
 HEAD = """# Many levels, no shift
 
@@ -37,7 +40,7 @@ judges each level at .05 alarms far more often.
 |---|---|---|---|"""
 
 
-def draw(sizes: tuple[int, int], rng: np.random.Generator) -> tuple[tuple, dict[str, tuple]]:
+def draw(sizes: tuple[int, int], rng: np.random.Generator) -> tuple[Sample, dict[str, Sample]]:
     """A reference and levels from one distribution."""
     parts = []
     for n in (sizes[0], *[sizes[1]] * LEVELS):

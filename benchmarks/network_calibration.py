@@ -14,7 +14,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -89,15 +89,20 @@ def null_pvalue(cell: NetworkCell, i: int) -> float:
     x, y = images(cell.images)
     rows = np.random.default_rng([SEED, i]).permutation(len(x))[: sum(SIZES)]
     p, q = rows[: SIZES[0]], rows[SIZES[0] :]
-    samples = [(x[side], y[side]) if cell.labelled else x[side] for side in (p, q)]
+    first, second = ((x[side], y[side]) if cell.labelled else x[side] for side in (p, q))
     task = "classification" if cell.labelled else None
     test = cell.test(cell.build())
-    return two_sample_test(*samples, test, task=task, n_resamples=RESAMPLES, rng=i).pvalue
+    return two_sample_test(first, second, test, task=task, n_resamples=RESAMPLES, rng=i).pvalue
 
 
 def null_pvalues(cell: NetworkCell, draws: range) -> NDArray[np.float64]:
     """p-values of several draws."""
     return np.array([null_pvalue(cell, i) for i in draws])
+
+
+def part_of(cell: NetworkCell, draws: range) -> list[float]:
+    """The same as a list, which a file can keep."""
+    return [null_pvalue(cell, i) for i in draws]
 
 
 def kept_pvalues(cell: NetworkCell, how: str, draws: int, rows: Path | None) -> NDArray[np.float64]:
@@ -106,7 +111,7 @@ def kept_pvalues(cell: NetworkCell, how: str, draws: int, rows: Path | None) -> 
     for start in range(0, draws, 20):
         part = range(start, min(start + 20, draws))
         key = f"{cell.images} {how} {cell.name} {part.start}-{part.stop}"
-        parts += kept(rows, key, lambda part=part: null_pvalues(cell, part).tolist())
+        parts += kept(rows, key, partial(part_of, cell, part))
     return np.array(parts)
 
 

@@ -65,14 +65,20 @@ class FewSteps:
     def losses(self, pool: Pool) -> NDArray[np.float64]:
         """Squared error of every row."""
         assert self.weights is not None
-        losses: NDArray[np.float64] = (pool.y - pool.matrix() @ self.weights) ** 2
+        losses: NDArray[np.float64] = (target(pool) - pool.matrix() @ self.weights) ** 2
         return losses
 
     def _after(self, pool: Pool, weights: NDArray[np.float64]) -> FewSteps:
         x = pool.matrix()
         for _ in range(3):
-            weights = weights + 0.1 * x.T @ (pool.y - x @ weights) / len(x)
+            weights = weights + 0.1 * x.T @ (target(pool) - x @ weights) / len(x)
         return FewSteps(weights)
+
+
+def target(pool: Pool) -> NDArray[np.float64]:
+    """The target of a regression."""
+    assert pool.y is not None
+    return pool.y
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,8 @@ class Finite:
 
     def minimiser(self, pooled: Floats) -> Floats:
         """Losses on the atoms of the best hypothesis for each weighting, ``(t, atoms)``."""
-        return self.values[np.argmin(pooled @ self.values.T, axis=1)]
+        best: Floats = self.values[np.argmin(pooled @ self.values.T, axis=1)]
+        return best
 
     def largest_gap(self, p: Floats, q: Floats) -> float:
         """L-divergence."""

@@ -72,7 +72,8 @@ def photo() -> NDArray[np.uint8]:
 def corruptions_of(image: NDArray[np.uint8]) -> Figure:
     """One image under every corruption, at the size and with the constants of each benchmark."""
     figure = Figure(figsize=(7.4, 10.2), layout="constrained")
-    for part, (name, size) in zip(figure.subfigures(2, 1), SIZES.items(), strict=True):
+    parts = np.ravel(np.asarray(figure.subfigures(2, 1)))
+    for part, (name, size) in zip(parts, SIZES.items(), strict=True):
         part.suptitle(f"constants of {name}, {size} x {size} pixels", fontsize=10)
         grid = part.subplots(len(KINDS), 1 + len(SEVERITIES))
         clean = resized(image, size)

@@ -48,6 +48,8 @@ def picture() -> str:
         figure = Figure(figsize=(7.6, 2.5), layout="constrained")
         axes = figure.subplots()
         for place, comparison in enumerate(found):
+            assert comparison.gap_interval is not None
+            assert comparison.inputs is not None
             low, high = comparison.gap_interval
             colour = "#b3261e" if comparison.shifted else "#33691e"
             axes.plot(
@@ -65,9 +67,9 @@ def picture() -> str:
             ylim=(2.5, -0.5), xlabel="mean loss on current minus reference, 95 % interval (nats)"
         )
         axes.spines[["top", "right"]].set_visible(False)
-        text = StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()
+        buffer = StringIO()
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
 
 
 if __name__ == "__main__":

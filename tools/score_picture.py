@@ -41,6 +41,7 @@ def picture() -> str:
     fitted = GaussianMixture().fit(pooled.pool, pooled.stream("fit"))
     prepared = Score(GaussianMixture()).from_fit(fitted, pooled.pool)
     null = permute(prepared, pooled.is_p, n_resamples=999, rng=pooled.stream("masks"))
+    assert prepared.gradients is not None
     t = mean_gaps(prepared.gradients, studentize=True)(pooled.is_p[None])[0]
     with matplotlib.rc_context({"svg.hashsalt": "rdiv", "svg.fonttype": "none", "font.size": 9}):
         figure = Figure(figsize=(9.6, 3.0), layout="constrained")

@@ -60,8 +60,9 @@ def run(text: str, keep: Path | None) -> str:
 
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         fresh = BLOCK.sub(block, text)
-        for report in sorted(Path(folder).glob("*.html")) if keep else ():
-            (keep / report.name).write_bytes(report.read_bytes())
+        if keep:
+            for report in sorted(Path(folder).glob("*.html")):
+                (keep / report.name).write_bytes(report.read_bytes())
     return fresh
 
 

@@ -1,4 +1,4 @@
-"""MMD in rdiv and in other packages, side by side: 999 resamples, ratios from one run.
+"""MMD in rdiv and in other packages, side by side: the same permutations, ratios from one run.
 
     python benchmarks/peers/run.py [--peers NAME ...] [--sizes 500 2000] [--threads 1 2]
 
@@ -16,10 +16,14 @@ import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
-from statistics import median
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1]))
+
+from benchmarks.timing import Seconds, worker_seconds  # noqa: E402
+
 SOURCE = HERE.parents[1] / "src"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 RESAMPLES = 999
@@ -29,32 +33,32 @@ RESAMPLES = 999
 class Peer:
     """What to install for a peer, and how to time it.
 
-    `few` are two small numbers of resamples from which its time is extended; None runs all.
+    `resamples` is how many permutations both sides run: 999, or fewer where 999 of the peer would
+    take minutes.
     """
 
     needs: tuple[str, ...]
-    few: tuple[int, int] | None = None
-    few_from: int = 0  # rows a side from which on `few` is used
+    resamples: int = RESAMPLES
+    fewer_from: int = 0  # rows per side from which on `resamples` holds; 999 below
     against: str = "rdiv"
-    kernel: bool = True
 
 
 GITHUB = "git+https://github.com/"
 PEERS = {
     "torch-two-sample": Peer(
         ("torch", "numpy", "cython", "setuptools", "wheel", GITHUB + "josipd/torch-two-sample"),
-        (49, 99),
+        99,
         2000,
     ),
     "mmdfuse": Peer(("jax", "numpy", "setuptools", "wheel", GITHUB + "antoninschrab/mmdfuse")),
     "mmdfuse-smallest": Peer(
         ("jax", "numpy", "setuptools", "wheel", GITHUB + "antoninschrab/mmdfuse")
     ),
-    "alibi-detect": Peer(("alibi-detect[torch]",), (49, 99), 2000),
-    "frouros": Peer(("frouros",), (19, 49), 0),
-    "hyppo": Peer(("hyppo",), (5, 15), 0),
-    "dcor": Peer(("dcor",), (49, 99), 2000, against="rdiv-energy", kernel=False),
-    "scipy": Peer(("scipy",), (49, 99), 2000),
+    "alibi-detect": Peer(("alibi-detect[torch]",), 99, 2000),
+    "frouros": Peer(("frouros",), 49),
+    "hyppo": Peer(("hyppo",), 15),
+    "dcor": Peer(("dcor",), 99, 2000, against="rdiv-energy"),
+    "scipy": Peer(("scipy",), 99, 2000),
 }
 
 
@@ -104,52 +108,44 @@ def worker(python: Path, name: str, rows: int, threads: int) -> Iterator[subproc
             raise RuntimeError(last) from error
 
 
-def ask(process: subprocess.Popen[str], resamples: int) -> tuple[float, float]:
-    """Seconds on the clock and in the processor of one test."""
+def ask(process: subprocess.Popen[str], resamples: int) -> Seconds:
+    """Seconds of one test, those of the processes it starts included."""
     assert process.stdin is not None
     assert process.stdout is not None
+    before = worker_seconds(process.pid)
     try:
         process.stdin.write(f"{resamples}\n")
         process.stdin.flush()
         clock, processor = process.stdout.readline().split()
     except (BrokenPipeError, ValueError) as error:
         raise RuntimeError("the process ended before it answered") from error
-    return float(clock), float(processor)
-
-
-def whole(process: subprocess.Popen[str], few: tuple[int, int] | None) -> tuple[float, float]:
-    """The seconds of `RESAMPLES`, run or extended by a straight line."""
-    if few is None:
-        return ask(process, RESAMPLES)
-    low, high = (ask(process, b) for b in few)
-    steps = (RESAMPLES - few[1]) / (few[1] - few[0])
-    return high[0] + steps * (high[0] - low[0]), high[1] + steps * (high[1] - low[1])
+    return Seconds(float(clock), float(processor) + worker_seconds(process.pid) - before)
 
 
 def compare(name: str, python: Path, rows: int, threads: int, repeats: int) -> str:
     """One line of the table."""
     peer = PEERS[name]
-    few = peer.few if rows >= peer.few_from else None
+    resamples = peer.resamples if rows >= peer.fewer_from else RESAMPLES
     with (
         worker(python, name, rows, threads) as theirs,
         worker(Path(sys.executable), peer.against, rows, threads) as ours,
     ):
-        ask(theirs, RESAMPLES if few is None else few[0])  # compilers, caches: does not count
-        ask(ours, RESAMPLES)
-        runs = [(whole(theirs, few), ask(ours, RESAMPLES)) for _ in range(repeats)]
-    clocks = [median(run[side][0] for run in runs) for side in (0, 1)]
-    processors = [median(run[side][1] for run in runs) for side in (0, 1)]
-    note = "" if few is None else f"  extended from {few[0]} and {few[1]} resamples"
+        for process in (theirs, ours):
+            ask(process, resamples)  # compilers, caches: does not count
+        runs = [(ask(theirs, resamples), ask(ours, resamples)) for _ in range(repeats)]
+    peer_best = reduce(Seconds.best, (run[0] for run in runs))
+    own_best = reduce(Seconds.best, (run[1] for run in runs))
     return (
-        f"{name:<17} {rows:>6} {threads:>7} {clocks[0]:>9.2f} {clocks[1]:>8.3f} "
-        f"{clocks[0] / clocks[1]:>7.1f} {processors[0]:>9.2f} {processors[1]:>8.3f} "
-        f"{processors[0] / processors[1]:>7.1f}{note}"
+        f"{name:<17} {rows:>6} {resamples:>12} {threads:>7} "
+        f"{peer_best.processor:>9.2f} {own_best.processor:>8.3f} "
+        f"{peer_best.processor / own_best.processor:>7.1f} "
+        f"{peer_best.wall:>9.2f} {own_best.wall:>8.3f} {peer_best.wall / own_best.wall:>7.1f}"
     )
 
 
 def main() -> None:
     """Print the table, line by line."""
-    asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     asked.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS))
     asked.add_argument("--sizes", nargs="+", type=int, default=[500, 2000])
     asked.add_argument("--threads", nargs="+", type=int, default=[1, 2])
@@ -162,9 +158,9 @@ def main() -> None:
         load = os.getloadavg()[0]
         print(f"load over the last minute: {load:.1f} on {os.cpu_count()} cores")
     print(
-        f"{'':<17} {'rows':>6} {'':>7} {'clock':>9} {'clock':>8} {'':>7} {'cpu':>9} {'cpu':>8}\n"
-        f"{'peer':<17} {'a side':>6} {'threads':>7} {'peer s':>9} {'rdiv s':>8} {'ratio':>7} "
-        f"{'peer s':>9} {'rdiv s':>8} {'ratio':>7}",
+        f"{'':<17} {'rows':>6} {'':>12} {'':>7} {'processor seconds':<26} {'wall seconds':<26}\n"
+        f"{'peer':<17} {'a side':>6} {'permutations':>12} {'threads':>7} {'peer':>9} {'rdiv':>8} "
+        f"{'ratio':>7} {'peer':>9} {'rdiv':>8} {'ratio':>7}",
         flush=True,
     )
     for name in given.peers:
@@ -181,7 +177,7 @@ def main() -> None:
                 try:
                     print(compare(name, python, rows, threads, given.repeats), flush=True)
                 except RuntimeError as error:
-                    print(f"{name:<17} {rows:>6} {threads:>7} failed: {error}", flush=True)
+                    print(f"{name:<17} {rows:>6} {'':>12} {threads:>7} failed: {error}", flush=True)
 
 
 if __name__ == "__main__":

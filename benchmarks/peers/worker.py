@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,6 @@ def mmdfuse(p: np.ndarray, q: np.ndarray, threads: int, **kernels: Any) -> Run:
 
 
 def frouros(p: np.ndarray, q: np.ndarray, threads: int) -> Run:
-    from functools import partial
-
     from frouros.callbacks import PermutationTestDistanceBased
     from frouros.detectors.data_drift import MMD
     from frouros.utils.kernels import rbf_kernel
@@ -122,11 +121,11 @@ def scipy(p: np.ndarray, q: np.ndarray, threads: int) -> Run:
 
 
 SIDES: dict[str, Callable[..., Run]] = {
-    "rdiv": lambda *given: rdiv_test(*given, name="mmd-o"),
-    "rdiv-energy": lambda *given: rdiv_test(*given, name="energy"),
+    "rdiv": partial(rdiv_test, name="mmd-o"),
+    "rdiv-energy": partial(rdiv_test, name="energy"),
     "torch-two-sample": torch_two_sample,
     "mmdfuse": mmdfuse,
-    "mmdfuse-smallest": lambda *given: mmdfuse(*given, kernels=("gaussian",), number_bandwidths=2),
+    "mmdfuse-smallest": partial(mmdfuse, kernels=("gaussian",), number_bandwidths=2),
     "alibi-detect": alibi_detect,
     "frouros": frouros,
     "hyppo": hyppo,
