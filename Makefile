@@ -32,24 +32,23 @@ check: $(DEV) ## all that CI runs: format, lint, types, tests, documentation
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m mypy
 	$(PYTEST)
-	$(PYTHON) tools/cli_pages.py --check
 	$(PYTHON) -m mkdocs build --strict
 
-calibrate: $(DEV) ## count false alarms at length and rewrite docs/calibration*.md
-	$(PYTHON) benchmarks/calibrate.py --out docs/measured/calibration.md
-	$(PYTHON) benchmarks/learner_calibration.py --out docs/measured/calibration_learners.md
-	$(PYTHON) benchmarks/refit_calibration.py --out docs/measured/calibration_refits.md
-	$(PYTHON) benchmarks/driver_calibration.py --out docs/measured/calibration_drivers.md
-	$(PYTHON) benchmarks/equivalence_level.py --out docs/measured/calibration_margins.md
-	$(PYTHON) benchmarks/levels_calibration.py --out docs/measured/calibration_levels.md
-	$(PYTHON) benchmarks/network_calibration.py --out docs/measured/calibration_networks.md
+calibrate: $(DEV) ## count false alarms at length and rewrite docs/measured/calibration*.md
+	$(PYTHON) benchmarks/calibration/one_fit.py --out docs/measured/calibration.md
+	$(PYTHON) benchmarks/calibration/learners.py --out docs/measured/calibration_learners.md
+	$(PYTHON) benchmarks/calibration/refits.py --out docs/measured/calibration_refits.md
+	$(PYTHON) benchmarks/calibration/drivers.py --out docs/measured/calibration_drivers.md
+	$(PYTHON) benchmarks/calibration/margins.py --out docs/measured/calibration_margins.md
+	$(PYTHON) benchmarks/calibration/levels.py --out docs/measured/calibration_levels.md
+	$(PYTHON) benchmarks/calibration/networks.py --out docs/measured/calibration_networks.md
 
-docs: $(DEV) ## regenerate the command pages and build site/
-	$(PYTHON) tools/cli_pages.py
+docs: $(DEV) ## regenerate every generated page and picture, and build site/
+	$(PYTHON) tools/docs.py
 	$(PYTHON) -m mkdocs build --strict
 
 bench: $(DEV) ## run every benchmark in turn
-	@set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(PYTHON) $$script; done
+	@set -e; for script in benchmarks/speed/bench_*.py; do echo "== $$script"; $(PYTHON) $$script; done
 
 clean: ## remove what the other targets made, except .venv
 	rm -rf build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -37,8 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown:
         parser.error(f"there is no generator {unknown[0]}; there are {', '.join(GENERATORS)}.")
     flags = ["--check"] if given.check else []
-    codes = [import_module(f"tools.{name}").main(flags) for name in given.names or GENERATORS]
-    return max(codes)
+    names = given.names or GENERATORS
+    return max(int(import_module(f"tools.{name}").main(flags)) for name in names)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from benchmarks.timing import Seconds, worker_seconds  # noqa: E402
+from benchmarks.speed.timing import Seconds, worker_seconds  # noqa: E402
 
 SOURCE = HERE.parents[1] / "src"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")

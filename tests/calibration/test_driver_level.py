@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks import driver_calibration as benchmark
+from benchmarks.calibration import drivers as benchmark
 from scipy.stats import binom
 
 DRAWS = 60

@@ -1,14 +1,14 @@
 """Tests that learn hold their level given what they learned; each with a mistake is caught.
 
-Small counts here; `benchmarks/learner_calibration.py` runs the full ones.
+Small counts here; `benchmarks/calibration/learners.py` runs the full ones.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.calibration import RESAMPLES, SIZES, check_pvalues
-from benchmarks.learner_calibration import (
+from benchmarks.calibration.checks import RESAMPLES, SIZES, check_pvalues
+from benchmarks.calibration.learners import (
     CELLS,
     check,
     check_upper,

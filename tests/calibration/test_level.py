@@ -6,7 +6,7 @@ Small counts here; `make calibrate` runs the full ones.
 from __future__ import annotations
 
 import pytest
-from benchmarks.calibration import (
+from benchmarks.calibration.checks import (
     BROKEN,
     CELLS,
     RESAMPLES,

@@ -1,10 +1,10 @@
-"""Networks on real images hold their level; `benchmarks/network_calibration.py` runs more draws."""
+"""Networks on real images hold their level; benchmarks/calibration/networks.py draws more."""
 
 from __future__ import annotations
 
 import pytest
-from benchmarks.calibration import check_pvalues
-from benchmarks.network_calibration import NETWORKS, RESAMPLES, null_pvalues
+from benchmarks.calibration.checks import check_pvalues
+from benchmarks.calibration.networks import NETWORKS, RESAMPLES, null_pvalues
 
 pytest.importorskip("torch")
 

@@ -1,13 +1,13 @@
 """Tests that refit and stop early hold their level; a favoured observed split is caught.
 
-The quick cells with small counts; `python benchmarks/refit_calibration.py` runs all at length.
+The quick cells with small counts; `python benchmarks/calibration/refits.py` runs all at length.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.refit_calibration import (
+from benchmarks.calibration.refits import (
     CELLS,
     broken_pvalues,
     check_stopped,

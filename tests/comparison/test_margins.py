@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks import equivalence_level as benchmark
+from benchmarks.calibration import margins as benchmark
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, ttest_ind

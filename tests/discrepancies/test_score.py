@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from benchmarks.calibration import GivenGradients as Given
+from benchmarks.calibration.checks import GivenGradients as Given
 
 import rdiv
 from rdiv.discrepancies import Score

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.interval_coverage import CELLS, FAILING, coverage
-from benchmarks.verify_bounds import DELTA, Linear, complexities, counterexample, run, settings
+from benchmarks.calibration.intervals import CELLS, FAILING, coverage
+from benchmarks.studies.verify_bounds import (
+    DELTA,
+    Linear,
+    complexities,
+    counterexample,
+    run,
+    settings,
+)
 
 from rdiv import theory
 

@@ -128,7 +128,8 @@ def default_density(pool: Pool) -> Model:
     """The density model used when none is named, by the shape of the data.
 
     Kernel density for up to 10 columns and 20000 rows, a Gaussian mixture for up to 100 columns,
-    principal components beyond that and for images. `benchmarks/default_density.py` measures why.
+    principal components beyond that and for images. `benchmarks/studies/default_density.py`
+    measures why.
     """
     if pool.table is None and pool.x.ndim > 2:
         return PrincipalComponents()

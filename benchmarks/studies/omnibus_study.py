@@ -1,7 +1,7 @@
 """Power and type-I error of omnibus beside every other test, on Blob, HDGM and HIGGS.
 
-    python benchmarks/omnibus_study.py --plan
-    python benchmarks/omnibus_study.py --rows DIR --out docs/measured/omnibus_power.md
+    python benchmarks/studies/omnibus_study.py --plan
+    python benchmarks/studies/omnibus_study.py --rows DIR --out docs/measured/omnibus_power.md
 
 Every cell is a power study of its own in DIR, which continues where it was stopped; tests within a
 cell see the same draws and share their fits. Tests that fit once, or compare pairs of rows, run in
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
@@ -25,7 +25,9 @@ from rdiv import power_study
 from rdiv.sources import Blob, Hdgm, Higgs
 
 SEED = 40
-COMMAND = "python benchmarks/omnibus_study.py --rows DIR --out docs/measured/omnibus_power.md"
+COMMAND = (
+    "python benchmarks/studies/omnibus_study.py --rows DIR --out docs/measured/omnibus_power.md"
+)
 PAPER = ("r-div", "h-div", "l-div", "me", "scf", "c2st-s", "c2st-l", "mmd-o", "mmd-d")
 MMD_FUSE = {
     "blob n=180": 0.40,
@@ -168,7 +170,7 @@ def page(results: dict[Cell, list[dict[str, Any]]], args: argparse.Namespace) ->
     yield from (
         "# Omnibus against the others",
         "",
-        "<!-- Written by benchmarks/omnibus_study.py; do not edit. -->",
+        "<!-- Written by benchmarks/studies/omnibus_study.py; do not edit. -->",
         "",
         f"Rejections at 0.05, 99 relabellings, seed {SEED}: {args.trials} trials for tests that",
         f"fit once or compare pairs, {args.trained_trials} for those that train (on one half) or",

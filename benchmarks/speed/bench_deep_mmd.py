@@ -1,6 +1,6 @@
 """Where the time of MMD-D goes: training, kernel, permutations.
 
-    python benchmarks/bench_deep_mmd.py
+    python benchmarks/speed/bench_deep_mmd.py
 
 500 rows per side, d = 10, 999 permutations, one thread. Half of the rows train the kernel, the
 other half is compared. Each stage is the best of three runs, in turn.
@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.timing import measure, ratio, show, take_turns
+from benchmarks.speed.timing import measure, ratio, show, take_turns
+
 from rdiv.discrepancies import DeepMmd
 from rdiv.inference.engine import permute
-from rdiv.inference.halving import halves
 from rdiv.samples.pooling import pool_samples
 from rdiv.threads import one_thread
-from rdiv.two_sample import two_sample_test
+from rdiv.two_sample import halves_of, two_sample_test
 
 N, D, RESAMPLES = 500, 10, 999
 
@@ -34,7 +34,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     p, q = rng.normal(size=(N, D)), rng.normal(size=(N, D))
     test, pooled = DeepMmd(), pool_samples(p, q, rng=0)
-    learn, held_out = halves(pooled.pool, pooled.is_p, pooled.stream("halves"))
+    learn, held_out = halves_of(pooled.pool, pooled.is_p, pooled.stream("halves"))
     train_pool, test_pool = pooled.pool.take(learn), pooled.pool.take(held_out)
     learned = test.learn(train_pool, pooled.is_p[learn], pooled.stream("learn"))
     prepared = learned.prepare(test_pool, pooled.stream("fit"))

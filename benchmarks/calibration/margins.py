@@ -1,6 +1,6 @@
 """How often a gap at the margin is said to lie within it, and how often a gap of 0 is.
 
-    python benchmarks/equivalence_level.py --out docs/measured/calibration_margins.md
+    python benchmarks/calibration/margins.py --out docs/measured/calibration_margins.md
 
 The model is fixed, so the gap is known: the noise of current is such that the mean squared error is
 larger (or smaller) by exactly the margin. A level above .065 fails. A broken twin, without the
@@ -22,9 +22,10 @@ from unittest import mock
 import numpy as np
 from scipy.stats import binomtest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.driver_calibration import DEPLOYED, WEIGHTS
+from benchmarks.calibration.drivers import DEPLOYED, WEIGHTS
+
 from rdiv.comparison.margins import margin_tests
 from rdiv.discrepancies import RDivergence
 from rdiv.inference import intervals as planning
@@ -152,7 +153,7 @@ def main() -> None:
     lines = [
         "# Calibration of margins",
         "",
-        "<!-- Written by benchmarks/equivalence_level.py (make calibrate); do not edit. -->",
+        "<!-- Written by benchmarks/calibration/margins.py (make calibrate); do not edit. -->",
         "",
         f"How often a gap is said to lie within a margin of {MARGIN:g} (the mean loss of reference",
         f"is 1) at level {ALPHA:g}, when it lies exactly at the margin, and when there is none.",
@@ -160,7 +161,8 @@ def main() -> None:
         "inputs and another slope, and the same mean loss. A level of at most",
         f"{MOST:g} holds. The rows in italics do without the correction for skewed losses.",
         "Draw i uses the seed [82, i].",
-        "Command: `python benchmarks/equivalence_level.py --out docs/measured/calibration_margins.md`.",
+        "Command:",
+        "`python benchmarks/calibration/margins.py --out docs/measured/calibration_margins.md`.",
         "",
         "| truth | rows | question | draws | said yes | 95 % interval | verdict |",
         "|---|---|---|---|---|---|---|",

@@ -1,6 +1,6 @@
 """What the study engine costs over the bare tests, and what a second process gains.
 
-    python benchmarks/bench_studies.py
+    python benchmarks/speed/bench_studies.py
 
 Overhead: a study that writes every row to a folder, against a loop of the same draws and the same
 `two_sample_test`, in turn.
@@ -25,10 +25,11 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.speed.timing import ratio, report, show, take_turns
 
 import rdiv
-from benchmarks.timing import ratio, report, show, take_turns
 from rdiv.discrepancies import Prepared
 from rdiv.samples import Pool
 from rdiv.sources import Hdgm

@@ -1,6 +1,6 @@
 """Wrong labels found and trained around: rdiv beside cleanlab and beside plain training.
 
-    python benchmarks/noisy_labels.py --rows ROWS --out docs/measured/noisy_labels_study.md
+    python benchmarks/studies/noisy_labels.py --rows ROWS --out docs/measured/noisy_labels_study.md
 
 Every piece of work is one line in a file of ROWS, so that a run that was stopped goes on where it
 was. cleanlab gets the same class probabilities out of fold as rdiv; its columns stay empty where
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from rdiv.models import Boosting, CrossFit, Logistic, Mlp, Training
 from rdiv.noisy_labels import LabelNoiseDetector, flip_labels
@@ -432,7 +432,7 @@ def page(parts: dict[str, dict[tuple[Any, ...], Row]]) -> str:
     lines = [
         "# Wrong labels: what was measured",
         "",
-        "<!-- Written by benchmarks/noisy_labels.py; do not edit. -->",
+        "<!-- Written by benchmarks/studies/noisy_labels.py; do not edit. -->",
         "",
         f"Seeds start from {SEED}; {RATE:.0%} of the labels flip unless said otherwise; {FOLDS}",
         "folds; the same folds and probabilities for rdiv and cleanlab. Digits: 1797 rows and",

@@ -1,6 +1,6 @@
 """Whether planned rows have the power they were planned for.
 
-    python benchmarks/planned_power.py --out docs/measured/planned_power.md
+    python benchmarks/studies/planned_power.py --out docs/measured/planned_power.md
 
 Pilots at the planned size give the gap and the variance of out-of-fold losses there, the size is
 planned anew until it stays, and tests at that size are counted.
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from rdiv import estimate_gap, two_sample_test
 from rdiv.inference.intervals import rows_needed
@@ -89,7 +89,7 @@ def main() -> None:
     lines = [
         "# Planned power",
         "",
-        "<!-- Written by benchmarks/planned_power.py; do not edit. -->",
+        "<!-- Written by benchmarks/studies/planned_power.py; do not edit. -->",
         "",
         f"Rows planned for a power of {POWER:g} at level {ALPHA:g}, and the power counted there.",
         f"Seed {SEED}, {args.pilots} pilots for a plan, {RESAMPLES} relabellings a test.",

@@ -1,6 +1,6 @@
 """A report of large samples: seconds, peak memory and size of the page, beside the bare work.
 
-    python benchmarks/bench_report.py --rows 1000000 --columns 20
+    python benchmarks/speed/bench_report.py --rows 1000000 --columns 20
 
 Each side is a parquet file of so many rows, with a yes/no target. The bare work is reading both
 files and fitting the same model in the same folds on all rows, with one thread, in a new
@@ -16,10 +16,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.timing import Fresh, fresh, ratio, report, show  # noqa: E402
+from benchmarks.speed.timing import Fresh, fresh, ratio, report, show  # noqa: E402
 
 # One side: normal inputs, a target that follows two of them, a little noisier in current. Written
 # in an interpreter of its own: a process inherits the peak memory of the one that starts it.

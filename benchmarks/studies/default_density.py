@@ -1,6 +1,6 @@
 """Which density model should stand in when the user names none: R-Div's power by shape of data.
 
-    python benchmarks/default_density.py --out docs/measured/default_density.md
+    python benchmarks/studies/default_density.py --out docs/measured/default_density.md
 
 The choice made from this table: kde for up to 10 columns and 20000 rows (its cost grows with the
 square of the rows), gmm for up to 100 columns, pca beyond and for images.
@@ -88,7 +88,7 @@ def lines(trials: int, jobs: int) -> Iterator[str]:
     """The page, line by line."""
     yield "# Which density model by default"
     yield ""
-    yield "<!-- Written by benchmarks/default_density.py; do not edit. -->"
+    yield "<!-- Written by benchmarks/studies/default_density.py; do not edit. -->"
     yield ""
     yield f"Power of R-divergence with each density model, in sample, at level 0.05: {trials}"
     yield "trials, 99 relabellings, trial `i` drawn with `default_rng([30, i])`. The standard error"

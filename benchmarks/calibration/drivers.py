@@ -1,7 +1,7 @@
 """False alarms and power of slices and columns, and what a mistake would cost; a page of the docs.
 
-    python benchmarks/driver_calibration.py --part null --draws 0:1000 --save null.json
-    python benchmarks/driver_calibration.py --merge null.json power.json --out docs/...
+    python benchmarks/calibration/drivers.py --part null --draws 0:1000 --save null.json
+    python benchmarks/calibration/drivers.py --merge null.json power.json --out docs/...
 
 A false alarm is a confirmed slice or column whose null is true. Broken twins, the same procedures
 with one mistake, must be caught by the same count. `--part` and `--draws` run a piece; files of
@@ -24,7 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import binom, binomtest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from rdiv.discrepancies import RDivergence, Score
 from rdiv.drivers import Drivers
@@ -295,7 +295,7 @@ def page(cells: list[dict[str, Any]]) -> str:
     lines = [
         "# Calibration of drivers",
         "",
-        "<!-- Written by benchmarks/driver_calibration.py (make calibrate); do not edit. -->",
+        "<!-- Written by benchmarks/calibration/drivers.py (make calibrate); do not edit. -->",
         "",
         f"How often any slice, or any column, is confirmed at level {ALPHA:g} although its null is",
         "true, and how often a planted slice (a tenth of current, its loss doubled) or a planted",
@@ -305,7 +305,8 @@ def page(cells: list[dict[str, Any]]) -> str:
         "over those in either) with the planted one. Each null cell must stay within the upper",
         "99.5 % bound of a binomial count; each planted one be found in 90 % of the draws. Broken",
         "twins must be caught by the same bound. Draw i uses the seed [80, i] or [81, i].",
-        "Command: `python benchmarks/driver_calibration.py --out docs/measured/calibration_drivers.md`.",
+        "Command:",
+        "`python benchmarks/calibration/drivers.py --out docs/measured/calibration_drivers.md`.",
         "",
         "| data | rows | what | draws | rate | 95 % interval | verdict |",
         "|---|---|---|---|---|---|---|",

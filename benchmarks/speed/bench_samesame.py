@@ -1,6 +1,6 @@
 """One number per row against the samesame package: 2000 rows per side, 999 permutations.
 
-    python benchmarks/bench_samesame.py
+    python benchmarks/speed/bench_samesame.py
 
 samesame (PyPI) needs Python 3.12; without it only our time is printed.
 """
@@ -16,9 +16,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.timing import ratio, show, take_turns
+from benchmarks.speed.timing import ratio, show, take_turns
+
 from rdiv.inference.engine import permute
 from rdiv.inference.mean_gaps import mean_gap
 

@@ -1,6 +1,6 @@
 """H-divergence against refitting a model to both sides of every permutation; warm against cold.
 
-    python benchmarks/bench_h_divergence.py [--pairs 12] [--study]
+    python benchmarks/speed/bench_h_divergence.py [--pairs 12] [--study]
 
 One thread. With a KDE: 1000 rows per side, d = 2, 99 permutations, against 100 pairs of
 scikit-learn's KDE (99 permutations and the observed split). With a Gaussian mixture: whole tests of
@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import KernelDensity
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.timing import Seconds, once, ratio, show, take_turns
+from benchmarks.speed.timing import Seconds, once, ratio, show, take_turns
+
 from rdiv import power_study
 from rdiv.discrepancies import HDivergence
 from rdiv.models import GaussianMixture

@@ -1,6 +1,6 @@
 """Blocked kernel density against `scipy.stats.gaussian_kde.evaluate`, on one thread.
 
-    python benchmarks/bench_kde.py [--points 20000] [--columns 4] [--repeats 2]
+    python benchmarks/speed/bench_kde.py [--points 20000] [--columns 4] [--repeats 2]
 
 Prints the best seconds of each, how many times faster than scipy, the largest error of the log
 density, and the peak memory beyond the input at the given number of points and at twice as many.
@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import gaussian_kde
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.timing import ratio, report, show, take_turns
+from benchmarks.speed.timing import ratio, report, show, take_turns
+
 from rdiv.models.kernel_density import KernelDensity
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread

@@ -1,6 +1,6 @@
 """What score and omnibus cost beside r-div of the same model, 999 permutations, one thread.
 
-python benchmarks/bench_score.py
+python benchmarks/speed/bench_score.py
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.bench_cost import points
-from benchmarks.timing import ratio, show, take_turns
+from benchmarks.speed.bench_cost import points
+from benchmarks.speed.timing import ratio, show, take_turns
+
 from rdiv.discrepancies import Omnibus, RDivergence, Score
 from rdiv.discrepancies.protocol import Discrepancy
 from rdiv.models import GaussianMixture, Logistic

@@ -1,6 +1,6 @@
 """Count false alarms of every test, and write the table of the docs.
 
-    python benchmarks/calibrate.py --out docs/measured/calibration.md
+    python benchmarks/calibration/one_fit.py --out docs/measured/calibration.md
 
 Each cell draws p and q from one distribution thousands of times. A cell that fails is run once
 more with new draws and four times as many, and that result stays.
@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.calibration import (
+from benchmarks.calibration.checks import (
     BROKEN,
     CELLS,
     RESAMPLES,
@@ -101,7 +101,7 @@ class Cells:
 INTRO = """\
 # Calibration
 
-<!-- Written by benchmarks/calibrate.py (make calibrate); do not edit. -->
+<!-- Written by benchmarks/calibration/one_fit.py (make calibrate); do not edit. -->
 
 False alarms of every test when p and q come from one distribution. A test is right if its p-values
 are uniform: the columns show rejections at 0.05 and 0.10, and how surprising the whole distribution
@@ -109,7 +109,8 @@ is (chi-square over all cells). A cell fails when one of the three is less likel
 then run once more with new draws, four times as many, and that result stays.
 
 Draw `i` comes from `default_rng([20, i])`; the test's own seed is `i` (fresh) or 0 (fixed).
-Command: `python benchmarks/calibrate.py --out docs/measured/calibration.md` (`make calibrate`).\
+Command (`make calibrate`):
+`python benchmarks/calibration/one_fit.py --out docs/measured/calibration.md`.\
 """
 
 

@@ -1,6 +1,6 @@
 """Null draws for tests that refit and stop early, and the same tests with a mistake to be caught.
 
-    python benchmarks/refit_calibration.py
+    python benchmarks/calibration/refits.py
 
 A stopped p-value is not uniform on a grid, but its distribution is known: with at most ``h``
 exceedances allowed, the test stops at draw ``l`` with probability ``h / (l (l + 1))`` and says
@@ -22,9 +22,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.calibration import LEVELS, RESAMPLES, SIZES, Check, density, numbers
+from benchmarks.calibration.checks import LEVELS, RESAMPLES, SIZES, Check, density, numbers
+
 from rdiv.discrepancies import CrossRisk, HDivergence, Prepared
 from rdiv.discrepancies.split_fits import RefitSplits, split_fits
 from rdiv.inference.engine import allowed_exceedances, permute
@@ -243,12 +244,12 @@ def _broken(mistake: Mistake, sizes: tuple[int, int], i: int) -> float:
 INTRO = """\
 # Calibration of tests that refit
 
-<!-- Written by benchmarks/refit_calibration.py (make calibrate); do not edit. -->
+<!-- Written by benchmarks/calibration/refits.py (make calibrate); do not edit. -->
 
 H-divergence and cross-risk of models that are fitted anew for every relabelling, stopped early.
 Columns as in [Calibration](calibration.md); the chi-square compares with the known distribution of
 a stopped p-value. Tests broken on purpose must be caught by the same check.
-Command: `python benchmarks/refit_calibration.py --out docs/measured/calibration_refits.md`.
+Command: `python benchmarks/calibration/refits.py --out docs/measured/calibration_refits.md`.
 
 | test | rows | draws | at 0.05 | at 0.10 | chi-square p | verdict |
 |---|---|---|---|---|---|---|\

@@ -1,6 +1,6 @@
 """How often any of several levels gets a verdict when nothing has moved, and what that needs.
 
-    python benchmarks/levels_calibration.py --out docs/measured/calibration_levels.md
+    python benchmarks/calibration/levels.py --out docs/measured/calibration_levels.md
 
 Five levels share one reference. The broken twin judges every level at the full alpha, as a loop
 over files would; the same count must catch it.
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from rdiv import compare, compare_many
 from rdiv.threads import one_thread
@@ -29,7 +29,7 @@ SETTINGS: dict[str, Any] = {"model": "ridge", "folds": 2, "drivers": False, "n_r
 SIZES = {"60 + 5 x 60": (60, 60), "300 + 5 x 40": (300, 40)}
 HEAD = """# Many levels, no shift
 
-<!-- Written by benchmarks/levels_calibration.py; do not edit. -->
+<!-- Written by benchmarks/calibration/levels.py; do not edit. -->
 
 Five levels against one reference, all rows from one distribution (`ridge`, two folds, 199
 relabellings): how often *any* level is given a verdict at alpha = .05, over {draws} draws. Holm
@@ -81,7 +81,7 @@ def main() -> None:
                 lines.append("| " + " | ".join(cells) + " |")
                 if (test.pvalue < 0.001) != ("broken" in procedure):
                     bad.append(f"{name}, {procedure}")
-    command = "python benchmarks/levels_calibration.py --out docs/measured/calibration_levels.md"
+    command = "python benchmarks/calibration/levels.py --out docs/measured/calibration_levels.md"
     lines += ["", f"Command: `{command}`; seeds 0 to {args.draws - 1}."]
     print("\n".join(lines))
     if args.out:

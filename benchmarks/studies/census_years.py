@@ -1,6 +1,6 @@
 """Two years of census rows, draw by draw: what moved, and does the model care.
 
-    python benchmarks/census_years.py --out docs/measured/census_years.md
+    python benchmarks/studies/census_years.py --out docs/measured/census_years.md
 
 Needs `acs_employment_ma.npz` in RDIV_DATA. About five minutes.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import rdiv
 from rdiv.comparison.result import Comparison
@@ -26,13 +26,14 @@ YEARS = (2015, 2018)
 INTRO = """\
 # Two years of census rows
 
-<!-- Written by benchmarks/census_years.py; do not edit. -->
+<!-- Written by benchmarks/studies/census_years.py; do not edit. -->
 
 Employed and other people in Massachusetts (American Community Survey), {years[0]} against
 {years[1]}, 16 columns, boosting with 5 folds, 999 relabellings. A draw takes {rows:,} rows of
 either year with `default_rng(seed)`; the last line has all rows of both years. p-values are of
 `r-div` (mean loss), `score` (direction of training) and the inputs alone (energy).
-Command: `python benchmarks/census_years.py --draws {draws} --out docs/measured/census_years.md`.\
+Command:
+`python benchmarks/studies/census_years.py --draws {draws} --out docs/measured/census_years.md`.\
 """
 HEAD = "| rows a year | seed | verdict | gap in mean loss, 95 % interval | r-div | score | inputs |"
 

@@ -1,6 +1,6 @@
 """What training costs: the shared loop against a plain one, and a test against one training.
 
-    python benchmarks/bench_networks.py
+    python benchmarks/speed/bench_networks.py
 
 One epoch of the 2 x 128 perceptron on 2000 x 784 rows against a plain loop with torch's default
 Adam, and against the same epoch in skorch and Lightning Fabric where they are installed; r-div with
@@ -24,9 +24,10 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.timing import measure, once, ratio, show, take_turns
+from benchmarks.speed.timing import measure, once, ratio, show, take_turns
+
 from rdiv.models import Frozen, Training, Vae
 from rdiv.models.networks.mlp import mlp
 from rdiv.models.networks.modules import seeded_torch

@@ -1,6 +1,6 @@
 """What a whole test costs beside one fit and one pass of losses, and beside refitting.
 
-    python benchmarks/bench_cost.py
+    python benchmarks/speed/bench_cost.py
 
 The fit alone has the same rows in the same order, one thread. The published scripts refit the
 model for each permutation: here, 100 refits (99 permutations and the observed split) are run, once,
@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.timing import measure, once, ratio, show, take_turns
+from benchmarks.speed.timing import measure, once, ratio, show, take_turns
+
 from rdiv.discrepancies import RDivergence
 from rdiv.models import Boosting, CrossFit, GaussianMixture, KernelDensity
 from rdiv.models.protocol import Model

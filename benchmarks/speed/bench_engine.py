@@ -1,6 +1,6 @@
 """The permutation engine alone against scipy.stats.permutation_test, and its memory.
 
-    python benchmarks/bench_engine.py [--rows 2000000]
+    python benchmarks/speed/bench_engine.py [--rows 2000000]
 
 Permutations of one loss vector, one thread. Ours ranks the studentised gap (two masked sums for
 each permutation), scipy's statistic is the plain gap of means, vectorised, in batches. Every ratio
@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import permutation_test
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.timing import Seconds, ratio, report, show, take_turns, take_turns_fresh
+from benchmarks.speed.timing import Seconds, ratio, report, show, take_turns, take_turns_fresh
+
 from rdiv.inference.engine import permute
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.threads import one_thread

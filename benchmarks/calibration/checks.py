@@ -1,7 +1,7 @@
 """Null draws for every test, the check they must pass, and broken tests that must fail it.
 
-`benchmarks/calibrate.py` runs the full counts and writes the table of the docs; the test suite runs
-the same cells with fewer draws.
+`benchmarks/calibration/one_fit.py` runs the full counts and writes the table of the docs; the test
+suite runs the same cells with fewer draws.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Power of every test on Blob: 9 clusters of 40 points a side on average, learners on one half.
 
-python benchmarks/blob_power.py --rows DIR --out docs/measured/blob_power.md
+python benchmarks/studies/blob_power.py --rows DIR --out docs/measured/blob_power.md
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from rdiv import power_study
 from rdiv.discrepancies import BY_NAME, GaussianMmd, HDivergence, MeanEmbedding
@@ -44,7 +44,7 @@ def main() -> None:
     page = [
         "# Every test on Blob",
         "",
-        "<!-- Written by benchmarks/blob_power.py; do not edit. -->",
+        "<!-- Written by benchmarks/studies/blob_power.py; do not edit. -->",
         "",
         f"Rejections at 0.05 of {args.trials} draws of Blob, {POINTS} points a side,",
         f"99 relabellings, seed {SEED}, the same draws for all; tests that learn do so on one half",

@@ -1,6 +1,6 @@
 """The overfitting table of the paper on MNIST: real against generated digits.
 
-    python benchmarks/overfitting_table.py --out docs/measured/overfitting.md
+    python benchmarks/studies/overfitting_table.py --out docs/measured/overfitting.md
 
 Every draw takes 200 real digits and 200 of a generative network, both enlarged to 32 x 32 pixels,
 and trains the autoencoder of the paper on them: once on all, once on each side. The loss is the
@@ -22,9 +22,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.kept import kept
+from benchmarks.studies.kept import kept
+
 from rdiv.models import Training, Vae
 from rdiv.sources.data_files import data_dir
 from rdiv.studies.overfitting import METHODS, Overfitting, Risks, overfitting, summarise
@@ -39,7 +40,7 @@ PRINTED = {
 INTRO = """\
 # Who overfits: the risks behind three divergences
 
-<!-- Written by benchmarks/overfitting_table.py; do not edit. -->
+<!-- Written by benchmarks/studies/overfitting_table.py; do not edit. -->
 
 Real MNIST digits (p) against digits of a generative network (q; not the file of the paper, which
 could not be had), {n} of each, enlarged to 32 x 32 pixels the same way. The model is the
@@ -47,7 +48,8 @@ autoencoder of the paper (1024-128-64-8 and back), every one trained with {steps
 images; the loss of an image is its summed Bernoulli loss plus the divergence of its code, in nats,
 at the mean of the posterior. Mean and standard deviation over {seeds} draws of the samples and the
 weights; the seed is {seed}.
-Command: `python benchmarks/overfitting_table.py --seeds {seeds} --out docs/measured/overfitting.md`.\
+Command: `python benchmarks/studies/overfitting_table.py
+--seeds {seeds} --out docs/measured/overfitting.md`.\
 """
 READING = """\
 - `r-div` is one network fitted to all {both} images; `h-div` one for each sample, from fresh

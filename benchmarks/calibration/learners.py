@@ -1,11 +1,11 @@
 """Null draws for tests that learn, and the same tests with a mistake that must be caught.
 
-    python benchmarks/learner_calibration.py
+    python benchmarks/calibration/learners.py
 
 A learner is exact given its training half. So every cell trains once, on samples that differ, and
 then draws the half that is tested anew, thousands of times, all of one distribution. A cell that
 fails is run once more with new draws and four times as many, and that result stays.
-`benchmarks/calibrate.py` holds the tests that do not learn.
+`benchmarks/calibration/one_fit.py` holds the tests that do not learn.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.calibration import LEVELS, RESAMPLES, SIZES, Check, check_pvalues, density
+from benchmarks.calibration.checks import LEVELS, RESAMPLES, SIZES, Check, check_pvalues, density
+
 from rdiv.discrepancies import (
     AccuracyC2st,
     DeepMmd,
@@ -191,12 +192,12 @@ HEAD = "| rows | draws | at 0.05 | at 0.10 | whole distribution p | verdict |"
 INTRO = """\
 # Calibration of tests that learn
 
-<!-- Written by benchmarks/learner_calibration.py (make calibrate); do not edit. -->
+<!-- Written by benchmarks/calibration/learners.py (make calibrate); do not edit. -->
 
 Each was trained once, on samples that differ; then the half that is tested was drawn anew for
 every draw, p and q from one distribution. The accuracy of `c2st-s` has ties, so only the upper
 bound applies to it. The finite list of `l-div` needs no training and no half.
-Command: `python benchmarks/learner_calibration.py --out docs/measured/calibration_learners.md`.\
+Command: `python benchmarks/calibration/learners.py --out docs/measured/calibration_learners.md`.\
 """
 
 

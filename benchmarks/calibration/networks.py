@@ -1,6 +1,6 @@
 """Null draws for r-div with networks on real images.
 
-    python benchmarks/network_calibration.py --out docs/measured/calibration_networks.md
+    python benchmarks/calibration/networks.py --out docs/measured/calibration_networks.md
 
 Each draw takes two disjoint random samples of one set of images, trains a small network on both
 together for a few epochs and permutes. p and q have one distribution, so p-values must be uniform.
@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.calibration import Check, check_pvalues
-from benchmarks.kept import kept
+from benchmarks.calibration.checks import Check, check_pvalues
+from benchmarks.studies.kept import kept
+
 from rdiv.discrepancies import HDivergence, RDivergence
 from rdiv.models import Mlp, ResNet18, Training, Vae
 from rdiv.sources.data_files import data_dir
@@ -128,13 +129,14 @@ def stopped_check(pvalues: NDArray[np.float64]) -> Check:
 INTRO = """\
 # Calibration of tests with networks
 
-<!-- Written by benchmarks/network_calibration.py; do not edit. -->
+<!-- Written by benchmarks/calibration/networks.py; do not edit. -->
 
 Two disjoint random samples of one set of images, {n_p} and {n_q} of them, so that p and q have one
 distribution; a small network, trained on both together for {epochs} epochs; {resamples}
 relabellings. The last column but one tests all p-values together against the uniform distribution
 on 1/20, ..., 1. `h-div` stops once it cannot reject any more, so only its level counts. The seed is
-{seed}. Command: `python benchmarks/network_calibration.py --out docs/measured/calibration_networks.md`.
+{seed}. Command:
+`python benchmarks/calibration/networks.py --out docs/measured/calibration_networks.md`.
 
 | images | test | network | draws | at 0.05 | at 0.10 | whole distribution p | verdict |
 |---|---|---|---|---|---|---|---|\

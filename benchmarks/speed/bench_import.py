@@ -1,6 +1,6 @@
 """What importing rdiv and asking for help cost, each in a new interpreter.
 
-    python benchmarks/bench_import.py
+    python benchmarks/speed/bench_import.py
 
 The start of the interpreter itself is not counted.
 """
@@ -11,9 +11,9 @@ import argparse
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.timing import ratio, show, take_turns_fresh
+from benchmarks.speed.timing import ratio, show, take_turns_fresh
 
 RUNS = 9
 

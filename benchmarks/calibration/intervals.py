@@ -1,6 +1,6 @@
 """How often the intervals of the gap cover what they name.
 
-    python benchmarks/interval_coverage.py --out docs/measured/interval_coverage.md [--rows FILE]
+    python benchmarks/calibration/intervals.py [--out docs/measured/interval_coverage.md]
 
 The target of "fitted" is the gap of the very models that were fitted, on many fresh rows; that of
 "population" the gap of the best model for the pooled population, from very many rows.
@@ -22,7 +22,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from rdiv import estimate_gap
 from rdiv.models import Boosting, CrossFit, Frozen, Logistic, Ridge
@@ -229,7 +229,7 @@ def main() -> None:
     lines = [
         "# Coverage of the intervals",
         "",
-        "<!-- Written by benchmarks/interval_coverage.py; do not edit. -->",
+        "<!-- Written by benchmarks/calibration/intervals.py; do not edit. -->",
         "",
         "Share of pairs of samples whose 95 % interval covers its target; sizes are reference +",
         f"current rows. Boosting has {TREES} trees. In the last two lines intervals are expected",

@@ -1,6 +1,6 @@
 """Power of score for a range of ridges, on shapes that no table of ours reports.
 
-    python benchmarks/score_ridge.py --out docs/measured/score_ridge.md
+    python benchmarks/studies/score_ridge.py --out docs/measured/score_ridge.md
 
 The ridge must be chosen blind to the labels, so it is one number for all data. This is why it is
 what it is.
@@ -17,7 +17,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from rdiv.discrepancies import Score
 from rdiv.discrepancies.score import RIDGE
@@ -95,7 +95,7 @@ def main() -> None:
     lines = [
         "# The ridge of score",
         "",
-        "<!-- Written by benchmarks/score_ridge.py; do not edit. -->",
+        "<!-- Written by benchmarks/studies/score_ridge.py; do not edit. -->",
         "",
         f"Power of `score` with a Gaussian mixture at level 0.05: {args.trials} trials a row,",
         f"{RESAMPLES} relabellings, trial `i` drawn with `default_rng([{SEED}, i])`. The first",

@@ -1,6 +1,6 @@
 """How often each bound fails, and how loose it is, where every term of it is known.
 
-    python benchmarks/verify_bounds.py --out docs/measured/theory_study.md
+    python benchmarks/studies/verify_bounds.py --out docs/measured/theory_study.md
 
 Distributions live on a few atoms, so that risks, divergences and minimisers are sums. Two classes:
 a list of hypotheses, and linear functions of bounded norm under a linear loss.
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from rdiv import theory
 
@@ -226,7 +226,7 @@ def main() -> None:
     lines = [
         "# The bounds against what happens",
         "",
-        "<!-- Written by benchmarks/verify_bounds.py; do not edit. -->",
+        "<!-- Written by benchmarks/studies/verify_bounds.py; do not edit. -->",
         "",
         f"{args.trials} pairs of samples a line, delta = {DELTA:g}: a bound may be exceeded in",
         f"{100 * DELTA:g} % of them. The second last column is the error that 95 % of the",
