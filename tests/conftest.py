@@ -27,3 +27,10 @@ def data_dir() -> Path:
     if not Path(given).is_dir():
         pytest.skip(f"RDIV_DATA names {given}, which is not a folder")
     return Path(given)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Doctests carry the mark of tests that train: most fit something and print what they found."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.add_marker(pytest.mark.trains)

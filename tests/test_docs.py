@@ -77,6 +77,7 @@ def test_no_machine_paths_in_tracked_files() -> None:
     assert not found, f"absolute paths of a machine at {found}"
 
 
+@pytest.mark.trains
 def test_the_picture_of_the_readme_is_fresh() -> None:
     check = [sys.executable, str(ROOT / "tools" / "readme_picture.py"), "--check"]
     done = subprocess.run(check, capture_output=True, text=True, check=False)

@@ -16,6 +16,8 @@ from rdiv.cli.demo import MODEL
 from rdiv.cli.digit_cases import digit_cases
 from rdiv.comparison import Comparison
 
+pytestmark = pytest.mark.trains
+
 
 @cache
 def found(seed: int, case: int) -> Comparison:

@@ -25,6 +25,8 @@ from rdiv.models.torch_training import Training
 from rdiv.samples import Pool, pool_samples
 from rdiv.two_sample import examine, prepare
 
+pytestmark = pytest.mark.trains
+
 SEED, N_P, N = 5, 13, 34
 MODELS = {
     "in-sample": PrincipalComponents(1),

@@ -20,6 +20,8 @@ from rdiv.models.network_classifier import NetworkClassifier
 from rdiv.models.torch_training import Training
 from rdiv.samples import Pool, pool_samples
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(0)
 TESTS = [AccuracyC2st, LogitC2st]
 QUICK = Training(epochs=5)

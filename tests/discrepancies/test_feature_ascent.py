@@ -14,6 +14,8 @@ from rdiv.discrepancies.placed_features import fit_scaling
 from rdiv.discrepancies.smooth_cf import windowed_waves
 from rdiv.samples.pool import Pool
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(0)
 Z, N_P, STEP = RNG.normal(size=(20, 3)), 8, 1e-6
 

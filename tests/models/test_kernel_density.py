@@ -15,6 +15,8 @@ from rdiv.models.kernel_density import FittedKernelDensity, KernelDensity
 from rdiv.models.kernel_sums import tiled_sums
 from rdiv.samples.pool import Pool
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(99)  # handed to fits, which do not use it
 
 

@@ -169,11 +169,13 @@ def learned(model: Any, side: int, wrong: np.ndarray | None = None) -> bool:
     return bool((guesses == pool.y).mean() > 0.75 and fitted.losses(pool).mean() < np.log(10) / 2)
 
 
+@pytest.mark.trains
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_network_overfits_64_images(name: str) -> None:
     assert learned(*LEARNERS[name])
 
 
+@pytest.mark.trains
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_network_that_is_not_trained_knows_no_image(name: str) -> None:
     model, side = LEARNERS[name]
@@ -181,6 +183,7 @@ def test_a_network_that_is_not_trained_knows_no_image(name: str) -> None:
     assert not learned(replace(model, training=still, epochs=1), side)
 
 
+@pytest.mark.trains
 def test_a_network_that_is_trained_on_wrong_labels_knows_no_image() -> None:
     assert not learned(*LEARNERS["mlp"], wrong=np.roll(digits().y, 1))
 
@@ -188,6 +191,7 @@ def test_a_network_that_is_trained_on_wrong_labels_knows_no_image() -> None:
 # --- the autoencoder ------------------------------------------------------------------------------
 
 
+@pytest.mark.trains
 def test_the_autoencoder_learns_its_rows() -> None:
     pool = Pool(images())
     few, many = (
@@ -222,6 +226,7 @@ def test_the_bound_against_one_written_out(likelihood: str, samples: int) -> Non
     assert found.item() == pytest.approx(expected)
 
 
+@pytest.mark.trains
 def test_samples_are_fixed_and_average_to_the_expectation() -> None:
     pool = Pool(images(n=20))
     quick = Training(epochs=2)
@@ -246,6 +251,7 @@ def test_likelihood_by_the_data_and_what_it_refuses() -> None:
         Vae(likelihood="bernoulli").fit(Pool(16 * x), np.random.default_rng(0))
 
 
+@pytest.mark.trains
 def test_a_gaussian_autoencoder_finds_the_noise() -> None:
     """One direction carries all columns but for noise of one tenth of their spread."""
     rng = np.random.default_rng(0)
