@@ -14,10 +14,10 @@ PYTEST := $(PYTHON) -m pytest -n 2
 check docs: export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check calibrate docs bench clean
+.PHONY: help install demo test test-cpus check calibrate docs bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(DEV) ## a complete .venv: every extra and the development tools
 
@@ -26,6 +26,9 @@ demo: $(DEMO) ## three pairs of samples side by side, in under a minute
 
 test: $(DEV) ## tests and doctests, without the long calibration
 	$(PYTEST)
+
+test-cpus: $(DEV) ## the tests that train, under every instruction set of this CPU, with 1 and 2 threads
+	$(PYTHON) tools/instruction_sets.py
 
 check: $(DEV) ## all that CI runs: format, lint, types, tests, documentation
 	$(PYTHON) -m ruff format --check .

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
+# More threads only where they are asked for: small fits are far slower when they fight for cores.
 for _library in ("OMP", "OPENBLAS", "MKL"):
-    os.environ[f"{_library}_NUM_THREADS"] = "1"
+    os.environ[f"{_library}_NUM_THREADS"] = os.environ.get("RDIV_TEST_THREADS", "1")
 
 from pathlib import Path  # noqa: E402
 
@@ -26,3 +27,10 @@ def data_dir() -> Path:
     if not Path(given).is_dir():
         pytest.skip(f"RDIV_DATA names {given}, which is not a folder")
     return Path(given)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Doctests carry the mark of tests that train: most fit something and print what they found."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.add_marker(pytest.mark.trains)

@@ -19,6 +19,7 @@ def check(name: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env={**inherited, **environment})
 
 
+@pytest.mark.trains
 def test_scanner() -> None:
     done = check("scanner")
     assert done.returncode == 0, done.stderr
@@ -30,6 +31,7 @@ def test_scanner() -> None:
     assert verdict.removeprefix("broken: ") in report  # the page that is linked is of this run
 
 
+@pytest.mark.trains
 @pytest.mark.data
 def test_employment(data_dir: Path) -> None:
     done = check("employment", RDIV_DATA=str(data_dir))

@@ -19,6 +19,8 @@ from benchmarks.calibration.learners import (
 
 pytest.importorskip("torch")
 
+pytestmark = pytest.mark.trains
+
 UNEQUAL = SIZES[0]
 TWIN_DRAWS = {
     "c2st-s logistic": 200,

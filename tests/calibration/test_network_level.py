@@ -8,6 +8,8 @@ from benchmarks.calibration.networks import NETWORKS, RESAMPLES, null_pvalues
 
 pytest.importorskip("torch")
 
+pytestmark = pytest.mark.trains
+
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_pvalues_are_uniform_under_the_null(name):

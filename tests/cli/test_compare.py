@@ -15,6 +15,8 @@ import rdiv
 from rdiv.cli.compare import NOT_EQUALITY, counts
 from rdiv.inference.intervals import Interval
 
+pytestmark = pytest.mark.trains
+
 FAST = ("--target", "bought", "--model", "logistic")
 
 

@@ -15,6 +15,8 @@ from rdiv.cli import demo
 from rdiv.cli.demo import MODEL, digit_cases
 from rdiv.comparison.compare import Comparison
 
+pytestmark = pytest.mark.trains
+
 
 @cache
 def found(seed: int, case: int) -> Comparison:

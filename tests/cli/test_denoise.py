@@ -22,6 +22,8 @@ from rdiv.cli import denoise
 from rdiv.models import BY_NAME
 from rdiv.noisy_labels import LabelNoiseDetector, flip_labels
 
+pytestmark = pytest.mark.trains
+
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:

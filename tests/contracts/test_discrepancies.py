@@ -24,6 +24,8 @@ from rdiv.models.networks.training import Training
 from rdiv.samples import Pool, pool_samples
 from rdiv.two_sample import examine, halves_of, prepare
 
+pytestmark = pytest.mark.trains
+
 SEED, N_P, N = 5, 13, 34
 MODELS = {
     "in-sample": PrincipalComponents(1),

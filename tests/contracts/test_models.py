@@ -33,6 +33,8 @@ from rdiv.models import (
 )
 from rdiv.samples import Pool, pool_samples
 
+pytestmark = pytest.mark.trains
+
 SEED, N_P, N = 7, 18, 45
 QUICK = Training(epochs=1, batch_size=20)
 TINY: dict[str, Any] = {  # networks as small as they come, on the smallest images they take

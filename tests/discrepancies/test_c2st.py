@@ -20,6 +20,8 @@ from rdiv.models.networks.training import Training
 from rdiv.samples import Pool, pool_samples
 from rdiv.two_sample import halves_of
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(0)
 TESTS = [AccuracyC2st, LogitC2st]
 QUICK = Training(epochs=5)

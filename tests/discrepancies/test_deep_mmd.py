@@ -19,6 +19,8 @@ from rdiv.two_sample import halves_of
 torch = pytest.importorskip("torch")
 nn = torch.nn
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(0)
 QUICK = DeepMmd(training=Training(epochs=30, batch_size=None, learning_rate=5e-3))
 

@@ -27,6 +27,8 @@ from rdiv.models import (
 from rdiv.samples import pool_samples
 from rdiv.samples.pool import Pool
 
+pytestmark = pytest.mark.trains
+
 SEED = 7
 Risk = Callable[[np.ndarray, np.ndarray], float]
 

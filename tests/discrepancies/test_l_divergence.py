@@ -21,6 +21,8 @@ from rdiv.two_sample import examine
 torch = pytest.importorskip("torch")
 nn = torch.nn
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(0)
 FIT, CLIMB = Training(epochs=10), Training(epochs=15, learning_rate=5e-3)
 QUICK = LDivergence(BoundedNetwork(training=FIT), ascent=CLIMB)
@@ -100,9 +102,10 @@ def test_models_fits_and_functions_may_be_mixed() -> None:
 
 def pool_of(task: str, n: int = 40, seed: int = 0) -> Pool:
     rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, 3))
-    if task == "density":
+    if task == "density":  # two directions carry eight columns: the codes have something to learn
+        x = rng.normal(size=(n, 2)) @ rng.normal(size=(2, 8)) + 0.3 * rng.normal(size=(n, 8))
         return Pool(x)
+    x = rng.normal(size=(n, 3))
     if task == "regression":
         return Pool(x, y=5 + 3 * x[:, 0] + rng.normal(size=n), task="regression")
     y = (x[:, 0] > 0).astype(int) + (x[:, 1] > 1)
@@ -142,7 +145,7 @@ def test_the_pooled_fit_lowers_the_risk(task: str) -> None:
         .mean()
         for k in (1, 40)
     )
-    assert long < 0.8 * short
+    assert long < 0.5 * short
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -164,7 +167,7 @@ def test_the_ascent_climbs(task: str) -> None:
     pool, is_p = pool_of(task), np.arange(40) < 18
     learned = QUICK.learn(pool, is_p, np.random.default_rng(0))
     gap = learned.notes["l-div on the training rows"]
-    assert gap > learned.notes["r-div on the training rows"] + 0.1
+    assert gap > learned.notes["r-div on the training rows"] + 0.05
     losses = [slow_loss(learned.fitted, pool, i) for i in range(40)]
     assert gap == pytest.approx(slow_supremum([np.array(losses)], is_p), rel=1e-5)
 

@@ -16,6 +16,8 @@ from rdiv.discrepancies import RDivergence
 from rdiv.models import BY_NAME, CrossFit, as_model
 from rdiv.samples import Pool, pool_samples
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 2)) * [1.0, 30.0]
 NUMBERS = X[:, 0] + 0.1 * RNG.normal(size=50)

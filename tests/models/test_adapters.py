@@ -34,6 +34,8 @@ import rdiv
 from rdiv.models import BY_NAME, Estimator, GaussianMixture, as_model
 from rdiv.samples import Pool
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
 CODES = (X[:, 0] + 0.5 * RNG.normal(size=60) > 0).astype(int)

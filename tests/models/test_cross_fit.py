@@ -22,6 +22,8 @@ from rdiv.models import (
 from rdiv.models.cross_fit import fold_of_rows
 from rdiv.samples import Pool, pool_samples
 
+pytestmark = pytest.mark.trains
+
 X = np.random.default_rng(0).normal(size=(40, 3))
 
 

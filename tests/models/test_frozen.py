@@ -21,6 +21,8 @@ import rdiv
 from rdiv.models import Frozen, KernelDensity, as_model
 from rdiv.samples import Pool
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(0)
 BEFORE = RNG.normal(size=(80, 2))
 X = RNG.normal(size=(40, 2))

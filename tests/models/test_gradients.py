@@ -28,6 +28,8 @@ from rdiv.models import (
 from rdiv.models.gaussian_mixture import mixture_gradients
 from rdiv.samples import Pool
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng
 X = RNG(0).normal(size=(40, 3)) * [1.0, 2.0, 0.5] + [0.0, 1.0, 2.0]
 STEP = 1e-5

@@ -14,6 +14,8 @@ from rdiv.models import kernel_density
 from rdiv.models.kernel_density import FittedKernelDensity, KernelDensity, tiled_sums
 from rdiv.samples.pool import Pool
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(99)  # handed to fits, which do not use it
 
 

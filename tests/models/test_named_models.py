@@ -16,6 +16,8 @@ from rdiv.models import Boosting, GaussianMixture, Logistic, PrincipalComponents
 from rdiv.models.scaling import fit_scaling
 from rdiv.samples import Pool
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3)) * [1.0, 50.0, 0.01] + [0.0, 1e4, 3.0]
 SCALED = StandardScaler().fit_transform(X)

@@ -13,6 +13,8 @@ from rdiv.models import Boosting, CrossFit, Estimator, Frozen, Logistic, Mlp, Re
 from rdiv.models.networks.classifier import NetworkClassifier
 from rdiv.samples.pool import Pool
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
 Y = np.digitize(X[:, 0] + 0.3 * RNG.normal(size=60), [-0.5, 0.5])

@@ -11,6 +11,8 @@ import pytest
 
 import rdiv
 
+pytestmark = pytest.mark.trains
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "networks.md"
 OWN = PAGE.read_text(encoding="utf-8").split("## Bring your own model")[1]
 START, *SNIPPETS = re.findall(r"```python\n(.*?)```", OWN, flags=re.DOTALL)

@@ -18,6 +18,8 @@ from rdiv.noisy_labels import LabelNoise, LabelNoiseDetector, flip_labels, split
 from rdiv.noisy_labels.detection import class_probabilities
 from rdiv.noisy_labels.labelled import pool_labelled
 
+pytestmark = pytest.mark.trains
+
 
 def blobs(n: int = 240, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Three clusters: rows, right labels, and labels of which a fifth is the next one."""

@@ -51,6 +51,7 @@ def test_the_complementary_loss_is_bounded_below_and_its_gradient_is_finite() ->
     assert bool(torch.isfinite(logits.grad).all())
 
 
+@pytest.mark.trains
 def test_share_zero_is_plain_training() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(80, 2))

@@ -20,6 +20,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from rdiv.models import Mlp, Training
 from rdiv.noisy_labels import RobustClassifier, flip_labels
 
+pytestmark = pytest.mark.trains
+
 
 def test_the_conventions_of_scikit_learn() -> None:
     with warnings.catch_warnings():

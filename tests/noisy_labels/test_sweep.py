@@ -14,6 +14,8 @@ from rdiv.models import Mlp, Training
 from rdiv.noisy_labels import noise_sweep
 from rdiv.noisy_labels import sweep as module
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 2))
 DATA = (X[:200], np.digitize(X[:200, 0], [0])), (X[200:], np.digitize(X[200:, 0], [0]))

@@ -13,6 +13,8 @@ from rdiv.studies.overfitting import METHODS, Risks, climb, overfitting, summari
 
 pytest.importorskip("torch")
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(0)
 P, Q = RNG.random((24, 1, 6, 6)), 0.6 * RNG.random((16, 1, 6, 6))
 MODEL = Vae((16,), 2, training=Training(epochs=400, steps=40, batch_size=20, learning_rate=1e-2))

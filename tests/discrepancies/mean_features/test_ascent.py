@@ -15,6 +15,8 @@ from rdiv.discrepancies.mean_features.mean_embedding import gaussian_kernel
 from rdiv.discrepancies.mean_features.smooth_cf import windowed_waves
 from rdiv.samples.pool import Pool
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng(0)
 Z, N_P, STEP = RNG.normal(size=(20, 3)), 8, 1e-6
 

@@ -15,6 +15,8 @@ from rdiv.discrepancies.mean_features.mean_embedding import gaussian_kernel
 from rdiv.inference.masks import mask_sampler, random_subsets
 from rdiv.samples.pool import Pool
 
+pytestmark = pytest.mark.trains
+
 N, D, J, WIDTH, RIDGE = 12, 2, 3, 0.8, 1e-3
 RNG = np.random.default_rng(0)
 X, LOCATIONS = RNG.normal(size=(N, D)), RNG.normal(size=(J, D))

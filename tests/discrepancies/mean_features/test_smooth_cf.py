@@ -15,6 +15,8 @@ from rdiv.discrepancies.mean_features.smooth_cf import windowed_waves
 from rdiv.inference.masks import random_subsets
 from rdiv.samples.pool import Pool
 
+pytestmark = pytest.mark.trains
+
 N, WIDTH, RIDGE = 12, 1.7, 1e-3
 RNG = np.random.default_rng(0)
 X, FREQUENCIES = RNG.normal(size=(N, 2)), RNG.normal(size=(3, 2))

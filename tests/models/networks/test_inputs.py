@@ -19,6 +19,8 @@ from rdiv.samples import pool_samples
 torch = pytest.importorskip("torch")
 nn = torch.nn
 
+pytestmark = pytest.mark.trains
+
 N, SHAPE = 60, (1, 8, 8)
 X = np.random.default_rng(0).random((N, *SHAPE)).astype(np.float32)
 Y = np.arange(N) % 3

@@ -21,6 +21,8 @@ from rdiv.samples import Pool
 torch = pytest.importorskip("torch")
 nn = torch.nn
 
+pytestmark = pytest.mark.trains
+
 RNG = np.random.default_rng
 X = RNG(0).normal(size=(30, 3))
 QUICK = Training(epochs=3, batch_size=10, learning_rate=1e-2)

@@ -27,6 +27,8 @@ from rdiv.samples import Pool
 torch = pytest.importorskip("torch")
 nn = torch.nn
 
+pytestmark = pytest.mark.trains
+
 X = np.random.default_rng(0).normal(size=(12, 2))
 Y = X @ [1.0, -2.0] + 0.5
 
