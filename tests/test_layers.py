@@ -9,6 +9,7 @@ import rdiv
 
 ROOT = Path(rdiv.__file__).parent
 ORDER = [
+    "errors",
     "threads",
     "progress",
     "names",

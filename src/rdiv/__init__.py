@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rdiv import (
         discrepancies,
+        errors,
         models,
         noisy_labels,
         report,
@@ -44,6 +45,7 @@ __all__ = [
     "compare",
     "compare_many",
     "discrepancies",
+    "errors",
     "estimate_gap",
     "models",
     "noisy_labels",
@@ -80,6 +82,7 @@ _HOMES = {
 }
 _PACKAGES = (
     "discrepancies",
+    "errors",
     "models",
     "noisy_labels",
     "report",

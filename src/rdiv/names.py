@@ -8,6 +8,8 @@ from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from rdiv.errors import InputError
+
 __all__ = ["chosen", "chosen_from", "one_line", "spelled"]
 
 T = TypeVar("T")
@@ -21,7 +23,7 @@ def chosen(name: str, names: Mapping[str, type], what: str) -> type:
     >>> chosen("in", {"int": int, "float": float}, "type")
     Traceback (most recent call last):
     ...
-    ValueError: unknown type 'in'; did you mean 'int'? Known: int, float.
+    rdiv.errors.InputError: unknown type 'in'; did you mean 'int'? Known: int, float.
     """
     return chosen_from(names, name, what)
 
@@ -38,7 +40,7 @@ def chosen_from(names: Mapping[str, T], name: str, what: str) -> T:
         return names[name]
     near = get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     hint = f" did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"unknown {what} {name!r};{hint} Known: {', '.join(names)}.")
+    raise InputError(f"unknown {what} {name!r};{hint} Known: {', '.join(names)}.")
 
 
 def spelled(obj: Any, names: Mapping[str, type], *, without: tuple[str, ...] = ()) -> str:

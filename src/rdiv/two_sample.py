@@ -14,6 +14,7 @@ from rdiv.discrepancies.omnibus import combined
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.resolve import choose
 from rdiv.discrepancies.score import Score, has_gradients
+from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.engine import Null, allowed_exceedances, permutation_pvalue, permute
 from rdiv.inference.halving import Halves, halves
 from rdiv.inference.prepared import Prepared
@@ -266,11 +267,11 @@ def halves_of(pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> 
 def check_level(alpha: float, n_resamples: int) -> None:
     """Refuse settings with which no test could ever reject."""
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie strictly between 0 and 1, got {alpha}.")
+        raise InputError(f"alpha must lie strictly between 0 and 1, got {alpha}.")
     if isinstance(n_resamples, bool) or not isinstance(n_resamples, int | np.integer):
-        raise TypeError(f"n_resamples must be a whole number, got {n_resamples!r}.")
+        raise InputTypeError(f"n_resamples must be a whole number, got {n_resamples!r}.")
     if allowed_exceedances(alpha, int(n_resamples)) < 1:
-        raise ValueError(
+        raise InputError(
             f"n_resamples={n_resamples} can never reach alpha = {alpha:g}, as the smallest p-value "
             f"is 1/{n_resamples + 1}; use at least {int(np.ceil(1 / alpha - 1e-9)) - 1}."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,41 +12,46 @@ import pytest
 from tests.cli.conftest import Run
 
 import rdiv.comparison.compare
+from rdiv import errors
 from rdiv.cli.failures import CRASH, INTERRUPTED, MISUSE, report
 from rdiv.results import as_json
 
 
-def raised(code: str, module: str) -> BaseException:
-    """The exception of a line of code that stands in a module of that name."""
+def raised(code: str) -> BaseException:
+    """The exception of a line of code."""
     try:
-        exec(code, {"__name__": module, "np": np, "as_json": as_json})
+        exec(code, {"np": np, "as_json": as_json, **vars(errors)})
     except BaseException as error:
         return error
     raise AssertionError("nothing was raised")
 
 
 @pytest.mark.parametrize(
-    ("code", "module", "expected"),
+    ("code", "expected"),
     [
-        ("raise ValueError('bad')", "rdiv.samples.pool", MISUSE),
-        ("raise TypeError('bad')", "rdiv.two_sample", MISUSE),
-        ("raise FileNotFoundError('bad')", "rdiv.samples.files", MISUSE),
-        ("raise ImportError('bad')", "rdiv.samples.files", MISUSE),
-        ("raise ValueError('bad')", "sklearn.base", CRASH),
-        ("raise ValueError('bad')", "rdivision", CRASH),
-        ("int('x')", "rdiv.samples.pool", CRASH),
-        ("np.zeros(2) @ np.zeros(3)", "rdiv.inference.engine", CRASH),
-        ("as_json({'a': float('nan')})", "rdiv.cli.compare", CRASH),
-        ("raise RuntimeError('bad')", "rdiv.samples.pool", CRASH),
-        ("raise KeyError('bad')", "rdiv.samples.pool", CRASH),
-        ("assert False", "rdiv.samples.pool", CRASH),
-        ("raise MemoryError", "rdiv.samples.pool", CRASH),
-        ("open('/nowhere/at/all')", "rdiv.models", CRASH),
-        ("raise KeyboardInterrupt", "rdiv.models", INTERRUPTED),
+        ("raise InputError('bad')", MISUSE),
+        ("raise InputTypeError('bad')", MISUSE),
+        ("raise InputFileError('bad')", MISUSE),
+        ("raise MissingFileError('bad')", MISUSE),
+        ("raise MissingExtraError('bad')", MISUSE),
+        ("raise DivergedError('bad')", MISUSE),
+        ("raise WorkerError('bad')", MISUSE),
+        ("raise SchedulerError('bad')", MISUSE),
+        ("raise ValueError('bad')", CRASH),
+        ("raise TypeError('bad')", CRASH),
+        ("int('x')", CRASH),
+        ("np.zeros(2) @ np.zeros(3)", CRASH),
+        ("as_json({'a': float('nan')})", CRASH),
+        ("raise RuntimeError('bad')", CRASH),
+        ("raise KeyError('bad')", CRASH),
+        ("assert False", CRASH),
+        ("raise MemoryError", CRASH),
+        ("open('/nowhere/at/all')", CRASH),
+        ("raise KeyboardInterrupt", INTERRUPTED),
     ],
 )
-def test_codes(capsys: pytest.CaptureFixture[str], code: str, module: str, expected: int) -> None:
-    assert report(raised(code, module)) == expected
+def test_codes(capsys: pytest.CaptureFixture[str], code: str, expected: int) -> None:
+    assert report(raised(code)) == expected
     err = capsys.readouterr().err
     assert err.startswith("rdiv: ")
     assert err.count("\n") == 1
@@ -106,9 +112,17 @@ def test_missing_extra_is_named(run: Run, files: Path, monkeypatch: pytest.Monke
 def test_sentences_of_the_library_say_which_sample_is_which(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    report(raised("raise ValueError('got 0 in p and 9 in q; look.')", "rdiv.samples.pooling"))
-    report(raised("raise ValueError(\"no column 'p' here.\")", "rdiv.samples.pooling"))
+    report(errors.InputError("got 0 in p and 9 in q; look."))
+    report(errors.InputError("no column 'p' here."))
     assert capsys.readouterr().err.splitlines() == [
         "rdiv: got 0 in p and 9 in q; look (p is REFERENCE, q is CURRENT).",
         "rdiv: no column 'p' here.",
     ]
+
+
+@pytest.mark.parametrize("name", [name for name in errors.__all__ if name != "InputError"])
+def test_every_mistake_is_an_input_error_and_travels(name: str) -> None:
+    """Workers send exceptions as pickles; the class and the sentence arrive."""
+    error = pickle.loads(pickle.dumps(getattr(errors, name)("what to do.")))
+    assert isinstance(error, errors.InputError)
+    assert (type(error).__name__, str(error)) == (name, "what to do.")

@@ -23,6 +23,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rdiv.errors import InputFileError
 from rdiv.samples.csv_files import MISSING
 from rdiv.samples.files import read
 
@@ -330,7 +331,7 @@ class TestBrokenFiles:
 
     def test_a_directory(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").mkdir()
-        assert "directory" in refusal(tmp_path / "a.csv", IsADirectoryError)
+        assert "directory" in refusal(tmp_path / "a.csv", InputFileError)
 
     def test_a_file_without_permission(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -338,7 +339,7 @@ class TestBrokenFiles:
         path = save(tmp_path, "a\n1\n")
         path.chmod(stat.S_IWUSR)
         monkeypatch.setattr(os, "access", lambda *_: False)  # root may read anything
-        assert "permissions" in refusal(path, PermissionError)
+        assert "permissions" in refusal(path, InputFileError)
 
     @pytest.mark.parametrize("name", ["a.xlsx", "a", "a.gz", "a.parquet.gz", "a.csv.zip", "a.pkl"])
     def test_an_unknown_ending(self, tmp_path: Path, name: str) -> None:

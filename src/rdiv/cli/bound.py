@@ -9,6 +9,7 @@ import typer
 from rdiv.cli.display import Summary, show
 from rdiv.cli.options import JsonFile
 from rdiv.cli.outputs import check_destination, deliver
+from rdiv.errors import InputError
 
 if TYPE_CHECKING:
     from rdiv.theory import NetworkNorms
@@ -100,7 +101,7 @@ def show_bounds(
     shared: dict[str, Any] = {"c": c, "delta": delta, "l_divergence": l_divergence}
     if network is not None or norms is not None:
         if complexity_p is not None or complexity_q is not None:
-            raise ValueError("give complexities or a network, not both.")
+            raise InputError("give complexities or a network, not both.")
         read = _network(network, norms)
         given: dict[str, Any] = {
             **shared, "lipschitz": lipschitz, "radius": read.radius(radius),
@@ -110,7 +111,7 @@ def show_bounds(
         remarks = [CONDITIONAL, VACUOUS]
     else:
         if complexity_p is None:
-            raise ValueError(
+            raise InputError(
                 "the complexity of the hypotheses is missing; give --complexity-p, --network or "
                 "--norms."
             )
@@ -128,20 +129,20 @@ def _whole(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"--rows takes whole numbers such as 100,1000, got {text!r}.") from None
+        raise InputError(f"--rows takes whole numbers such as 100,1000, got {text!r}.") from None
 
 
 def _network(path: str | None, norms: str | None) -> NetworkNorms:
     from rdiv.theory import NetworkNorms, network_norms
 
     if path is not None and norms is not None:
-        raise ValueError("give --network or --norms, not both.")
+        raise InputError("give --network or --norms, not both.")
     if path is not None:
         return network_norms(path)
     try:
         given = tuple(float(text) for text in str(norms).split(","))
     except ValueError:
-        raise ValueError(f"--norms takes numbers such as 1.5,2, got {norms!r}.") from None
+        raise InputError(f"--norms takes numbers such as 1.5,2, got {norms!r}.") from None
     return NetworkNorms(given, 1, False)
 
 

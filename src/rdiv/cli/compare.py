@@ -37,6 +37,7 @@ from rdiv.cli.options import (
     check_sources,
 )
 from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver, write_whole
+from rdiv.errors import InputError
 
 if TYPE_CHECKING:
     from rdiv.comparison.levels_result import Comparisons
@@ -158,9 +159,9 @@ def _check_destinations(json: str | None, html: str | None, *samples: str) -> No
     check_destination(json, *samples)
     check_destination(html, *samples, *([] if json is None else [json]))
     if html == STANDARD_OUTPUT:
-        raise ValueError("--html needs the name of a file, got -; standard output is for --json.")
+        raise InputError("--html needs the name of a file, got -; standard output is for --json.")
     if html is not None and html == json:
-        raise ValueError(f"--html and --json cannot both be {html}; choose another name for one.")
+        raise InputError(f"--html and --json cannot both be {html}; choose another name for one.")
 
 
 def _compare(

@@ -16,6 +16,7 @@ from rdiv.cli.display import Summary, show, stages
 from rdiv.cli.inputs import read_sample
 from rdiv.cli.options import DataDir, Jobs, JsonFile, Seed
 from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver, write_bytes
+from rdiv.errors import InputError
 
 if TYPE_CHECKING:
     from rdiv.noisy_labels import LabelNoise
@@ -35,14 +36,14 @@ def check_ending(path: str, sample: Any) -> None:
     >>> check_ending("clean.xlsx", object())
     Traceback (most recent call last):
     ...
-    ValueError: 'clean.xlsx' must end in .csv, .tsv, .jsonl, .ndjson, .parquet or .feather ...
+    rdiv.errors.InputError: 'clean.xlsx' must end in .csv, .tsv, .jsonl, .ndjson, ...
     """
     arrays = isinstance(sample, tuple | np.ndarray)
     if arrays and _ending(path) != ".npz":
-        raise ValueError(f"{path!r} must end in .npz, as the data are arrays; choose such a name.")
+        raise InputError(f"{path!r} must end in .npz, as the data are arrays; choose such a name.")
     if not arrays and _ending(path) not in TABLES:
         names = ", ".join(TABLES[:-1])
-        raise ValueError(
+        raise InputError(
             f"{path!r} must end in {names} or {TABLES[-1]} (text also in .gz); choose such a name."
         )
 
@@ -190,10 +191,10 @@ def _check_places(data: str, out: str | None, json: str | None, html: str | None
     for name, path in places.items():
         check_destination(path, data)
         if path == STANDARD_OUTPUT and name != "--json":
-            raise ValueError(f"{name} needs the name of a file, got '-'.")
+            raise InputError(f"{name} needs the name of a file, got '-'.")
     for (one, path), (other, second) in combinations(places.items(), 2):
         if path != STANDARD_OUTPUT and realpath(path) == realpath(second):
-            raise ValueError(f"{one} and {other} need two files, got {path!r} for both.")
+            raise InputError(f"{one} and {other} need two files, got {path!r} for both.")
 
 
 def _rate(text: str) -> Any:
@@ -202,14 +203,14 @@ def _rate(text: str) -> Any:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(
+        raise InputError(
             f"--noise-rate takes a share such as 0.1, auto or paper, got {text!r}."
         ) from None
 
 
 def _check_sample(sample: Any, target: str | None, out: str | None) -> None:
     if target is None and not isinstance(sample, tuple):
-        raise ValueError("--target must name the column of labels; add --target COL.")
+        raise InputError("--target must name the column of labels; add --target COL.")
     if out is not None:
         pass
 

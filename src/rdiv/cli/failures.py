@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dis import opmap
 from typing import Any
 
 from rdiv.cli.outputs import printable
+from rdiv.errors import InputError
 
 __all__ = ["CRASH", "INTERRUPTED", "MISUSE", "report"]
 
 MISUSE, CRASH, INTERRUPTED = 2, 3, 130
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _EXTRAS = dict.fromkeys(("typer", "rich", "polars", "jinja2", "matplotlib"), "cli")
-_FRAME = re.compile(r'File "([^"\n]+)", line \d+, in [^\n]+\n\s+(\w+)')
 
 
 def report(error: BaseException, *, files: bool = True) -> int:
@@ -41,7 +39,7 @@ def report(error: BaseException, *, files: bool = True) -> int:
     if isinstance(error, ModuleNotFoundError) and root in _EXTRAS:
         _say(f'this command needs {root}; install it with pip install "rdiv[{_EXTRAS[root]}]"')
         return MISUSE
-    if isinstance(error, ValueError | TypeError | OSError | ImportError) and _on_purpose(error):
+    if isinstance(error, InputError):
         _say(_with_names(str(error)) if files else str(error))
         return MISUSE
     return _crash(error)
@@ -77,20 +75,3 @@ def _crash(error: BaseException) -> int:
         "please report it with what RDIV_TRACEBACK=1 in the environment makes the command print."
     )
     return CRASH
-
-
-def _on_purpose(error: BaseException) -> bool:
-    """Whether a ``raise`` statement of ours made this error.
-
-    Bad input is refused by such statements alone. The same exception out of another library, or
-    out of an expression of ours, is a fault that nobody foresaw.
-    """
-    if type(error.__cause__).__name__ == "_RemoteTraceback":  # from a worker process: text only
-        frames = _FRAME.findall(str(error.__cause__))
-        return bool(frames) and frames[-1][0].startswith(_PACKAGE) and frames[-1][1] == "raise"
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    if last is None or last.tb_frame.f_globals.get("__name__", "").split(".")[0] != "rdiv":
-        return False
-    return last.tb_frame.f_code.co_code[last.tb_lasti] == opmap["RAISE_VARARGS"]

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from rdiv.errors import InputError
+
 __all__ = ["STANDARD_INPUT", "Input", "read_input", "read_sample"]
 
 STANDARD_INPUT = "-"
@@ -66,7 +68,7 @@ def read_input(path: str, data_dir: str | None) -> Input:
     except OSError as error:
         if error.errno is None:  # a sentence of our own
             raise
-        raise ValueError(f"{path} could not be read: {error.strerror}; check the file.") from error
+        raise InputError(f"{path} could not be read: {error.strerror}; check the file.") from error
 
     def fingerprint() -> tuple[str, int]:
         from rdiv.report.provenance import file_hash
@@ -83,7 +85,7 @@ def _read_standard_input() -> Input:
     stream = None if sys.stdin is None else getattr(sys.stdin, "buffer", None)
     data = b"" if stream is None else stream.read()
     if not data:
-        raise ValueError("standard input is empty; pipe a table into the command.")
+        raise InputError("standard input is empty; pipe a table into the command.")
     with TemporaryDirectory() as folder:
         file = os.path.join(folder, f"standard input.{_ending(data)}")
         with open(file, "wb") as copy:
@@ -91,7 +93,7 @@ def _read_standard_input() -> Input:
         try:
             sample = read(file)
         except ValueError as error:
-            raise ValueError(str(error).replace(file, "standard input")) from None
+            raise InputError(str(error).replace(file, "standard input")) from None
     print_ = hashlib.sha256(data).hexdigest(), len(data)
     return Input(sample, "standard input", STANDARD_INPUT, lambda: print_)
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from rdiv.errors import InputError
+
 __all__ = [
     "DISCREPANCIES",
     "MODELS",
@@ -246,9 +248,9 @@ def check_min_gap(min_gap: float | None, folds: int) -> None:
     if min_gap is None:
         return
     if not (min_gap >= 0 and math.isfinite(min_gap)):
-        raise ValueError(f"--min-gap must be a number of at least 0, got {min_gap:g}.")
+        raise InputError(f"--min-gap must be a number of at least 0, got {min_gap:g}.")
     if folds == 0:
-        raise ValueError(
+        raise InputError(
             "--min-gap needs the interval of the gap, which in-sample losses (--folds 0) cannot "
             "give; ask for folds."
         )
@@ -257,8 +259,8 @@ def check_min_gap(min_gap: float | None, folds: int) -> None:
 def check_sources(reference: str, current: list[str], by: str | None) -> None:
     """Refuse what would read standard input twice, or split several files."""
     if [reference, *current].count("-") > 1:
-        raise ValueError("only one sample may come from standard input (-); name a file.")
+        raise InputError("only one sample may come from standard input (-); name a file.")
     if by is not None and len(current) > 1:
-        raise ValueError(
+        raise InputError(
             f"--by splits one CURRENT file, got {len(current)}; give one file, or leave --by out."
         )

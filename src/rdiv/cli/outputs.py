@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
+from rdiv.errors import InputError
+
 __all__ = [
     "STANDARD_OUTPUT",
     "check_destination",
@@ -93,7 +95,7 @@ def write_out(text: str, encoding: str | None = None) -> None:
         _silence(stream.fileno())
     except OSError as error:
         _silence(stream.fileno())
-        raise ValueError(
+        raise InputError(
             f"standard output cannot be written: {error.strerror}; send it elsewhere."
         ) from None
 
@@ -130,7 +132,7 @@ def _is_device(path: str) -> bool:
 
 
 def _refuse(path: str, why: str) -> NoReturn:
-    raise ValueError(f"{path!r} cannot be written: {why}") from None
+    raise InputError(f"{path!r} cannot be written: {why}") from None
 
 
 def _try_to_write(path: str, folder: str) -> None:

@@ -24,6 +24,7 @@ from rdiv.cli.options import (
     Task,
 )
 from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver
+from rdiv.errors import InputError
 
 if TYPE_CHECKING:
     from rdiv.planning.result import Plan
@@ -124,16 +125,16 @@ def _check_places(picture: str | None, json: str | None, reference: str, current
     check_destination(json, reference, current)
     check_destination(picture, reference, current)
     if picture == STANDARD_OUTPUT:
-        raise ValueError("--picture needs the name of a file, got '-'.")
+        raise InputError("--picture needs the name of a file, got '-'.")
     if picture is not None and picture == json:
-        raise ValueError(f"--picture and --json need two files, got {json!r} for both.")
+        raise InputError(f"--picture and --json need two files, got {json!r} for both.")
 
 
 def _whole(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"--sizes takes whole numbers such as 100,1000, got {text!r}.") from None
+        raise InputError(f"--sizes takes whole numbers such as 100,1000, got {text!r}.") from None
 
 
 def _summary(found: Plan, reference: str, current: str) -> Summary:

@@ -33,6 +33,7 @@ from rdiv.cli.study_options import (
     Trials,
 )
 from rdiv.cli.study_parts import blaming, numbers, pair_source, source_of, tests_of
+from rdiv.errors import InputError, InputFileError, MissingExtraError
 from rdiv.progress import hearing
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def keeping_rows(out: str | None) -> Iterator[None]:
         room = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)
         if out is None or error.errno not in room:
             raise
-        raise OSError(
+        raise InputFileError(
             f"cannot write to {out}: {error.strerror}; the rows written so far are kept, and the "
             "same command continues once that is solved."
         ) from error
@@ -184,11 +185,13 @@ def _check_files(json: str | None, plot: str | None, out: str | None) -> None:
         from importlib.util import find_spec
 
         if not plot.endswith(".svg"):
-            raise ValueError(f"--plot draws SVG, got {plot!r}; name a file that ends in .svg.")
+            raise InputError(f"--plot draws SVG, got {plot!r}; name a file that ends in .svg.")
         if plot == json:
-            raise ValueError(f"--json and --plot both name {plot!r}; choose two files.")
+            raise InputError(f"--json and --plot both name {plot!r}; choose two files.")
         if find_spec("matplotlib") is None:
-            raise ImportError('--plot needs matplotlib; install it with pip install "rdiv[cli]".')
+            raise MissingExtraError(
+                '--plot needs matplotlib; install it with pip install "rdiv[cli]".'
+            )
     if out is None:
         return
     for path in (json, plot):
@@ -196,7 +199,7 @@ def _check_files(json: str | None, plot: str | None, out: str | None) -> None:
             os.path.realpath(str(path))
         )
         if inside and (path == json or os.path.basename(str(path)) != "power.svg"):
-            raise ValueError(f"{path!r} is in the folder of --out, which is the study's alone.")
+            raise InputError(f"{path!r} is in the folder of --out, which is the study's alone.")
 
 
 def _check_options(
@@ -209,8 +212,8 @@ def _check_options(
 ) -> None:
     if (source is None) == (pair is None):
         given = "neither" if source is None else "both"
-        raise ValueError(f"a study needs SOURCE or --pair P Q, got {given}.")
+        raise InputError(f"a study needs SOURCE or --pair P Q, got {given}.")
     if extend and out is None:
-        raise ValueError("--extend adds to the rows of a folder; name it with --out.")
+        raise InputError("--extend adds to the rows of a folder; name it with --out.")
     if scheduler is not None and jobs != 1:
-        raise ValueError("--jobs are processes here, --scheduler a cluster; choose one of them.")
+        raise InputError("--jobs are processes here, --scheduler a cluster; choose one of them.")

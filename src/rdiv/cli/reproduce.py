@@ -11,6 +11,7 @@ from rdiv.cli.options import Jobs, JsonFile, Seed
 from rdiv.cli.outputs import check_destination, deliver, printable, write_out
 from rdiv.cli.power import keeping_rows, trial_progress
 from rdiv.cli.study_options import DataFolder, Scheduler
+from rdiv.errors import InputError
 
 if TYPE_CHECKING:
     from rdiv.reproduction import Reproduced
@@ -86,7 +87,7 @@ def reproduce_table(
         return
     check_destination(json)
     if scheduler is not None and jobs != 1:
-        raise ValueError("--jobs are processes here, --scheduler a cluster; choose one of them.")
+        raise InputError("--jobs are processes here, --scheduler a cluster; choose one of them.")
     folder = out or f"reproduced/{table}-{scale}"
     with keeping_rows(folder), trial_progress() as progress:
         found = reproduce(

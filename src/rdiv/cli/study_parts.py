@@ -12,6 +12,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
+from rdiv.errors import InputError
+
 __all__ = ["blaming", "imported", "numbers", "pair_source", "source_of", "tests_of"]
 
 T = TypeVar("T", int, float)
@@ -29,7 +31,7 @@ def numbers(text: str, option: str, kind: Callable[[str], T]) -> list[T]:
         return [kind(part) for part in text.split(",")]
     except ValueError:
         what = "whole numbers" if kind is int else "numbers"
-        raise ValueError(
+        raise InputError(
             f"{option} must be {what} with commas between them, got {text!r}."
         ) from None
 
@@ -50,7 +52,7 @@ def source_of(text: str, *, ratio: float | None = None, data_dir: str | None = N
         source = as_source(imported(text, "source"))
         _check_call(source, "draw", ("n", "rng", "null"), text)
     elif os.path.isfile(text):
-        raise ValueError(f"{text!r} is a file; a pair of files is a source: --pair P Q.")
+        raise InputError(f"{text!r} is a file; a pair of files is a source: --pair P Q.")
     else:
         cls = chosen(name, BY_NAME, "source")
         source = cls(**dict(_setting(cls, name, part) for part in rest.split(",") if colon))
@@ -79,14 +81,14 @@ def tests_of(names: Sequence[str], methods: Sequence[str], model: str | None) ->
     from rdiv.names import chosen
 
     if not names and not methods:
-        raise ValueError("no test to study; name one with --discrepancy or --method.")
+        raise InputError("no test to study; name one with --discrepancy or --method.")
     waiting = [
         ":" not in name
         and "model" in {field.name for field in fields(chosen(name, BY_NAME, "discrepancy"))}
         for name in names
     ]
     if model is not None and not any(waiting):
-        raise ValueError(f"no discrepancy waits for --model {model}; drop it.")
+        raise InputError(f"no discrepancy waits for --model {model}; drop it.")
     named = [
         f"{name}:{model}" if model is not None and waits else name
         for name, waits in zip(names, waiting, strict=True)
@@ -107,13 +109,13 @@ def imported(spec: str, what: str) -> Any:
 
     module, _, attributes = spec.partition(":")
     if not module or not attributes:
-        raise ValueError(f"a {what} of your own is package.module:Thing, got {spec!r}.")
+        raise InputError(f"a {what} of your own is package.module:Thing, got {spec!r}.")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
         thing: Any = import_module(module)
     except (Exception, SystemExit) as error:
-        raise ValueError(
+        raise InputError(
             f"cannot import {module!r} for {spec!r} ({_in_words(error)}); "
             "check the name, and that the module runs by itself."
         ) from error
@@ -121,14 +123,14 @@ def imported(spec: str, what: str) -> Any:
         if not hasattr(thing, name):
             near = get_close_matches(name, dir(thing), n=1)
             hint = f"did you mean {near[0]!r}?" if near else "check the name."
-            raise ValueError(f"there is no {name!r} in {module!r} for {spec!r}; {hint}")
+            raise InputError(f"there is no {name!r} in {module!r} for {spec!r}; {hint}")
         thing = getattr(thing, name)
     if not isinstance(thing, type):
         return thing
     try:
         return thing()
     except Exception as error:
-        raise ValueError(
+        raise InputError(
             f"{spec!r} could not be made without arguments ({_in_words(error)}); "
             "give its settings defaults, or name an object."
         ) from error
@@ -149,7 +151,7 @@ def blaming(*specs: str) -> Iterator[None]:
         if not places:
             raise
         file, line = places[-1]
-        raise ValueError(
+        raise InputError(
             f"line {line} of {os.path.basename(file)} failed ({_in_words(error)}); repair it."
         ) from error
 
@@ -164,7 +166,7 @@ def _check_call(obj: Any, method: str, arguments: tuple[str, ...], spec: str) ->
     try:
         inspect.signature(function).bind(*arguments)
     except TypeError as error:
-        raise ValueError(
+        raise InputError(
             f"{spec!r} must take ({', '.join(arguments)}), which it does not ({error})."
         ) from None
     except ValueError:  # a function in C may not say what it takes
@@ -177,14 +179,14 @@ def _setting(cls: type, name: str, part: str) -> tuple[str, Any]:
     known = {field.name: hints[field.name] for field in fields(cls) if field.repr}
     key, equals, value = part.partition("=")
     if not equals or key not in known:
-        raise ValueError(
+        raise InputError(
             f"{part!r} is no setting of {name}; write {name}:SETTING=VALUE,... with the settings "
             f"{', '.join(known)}."
         )
     try:
         return key, _value(value, known[key])
     except ValueError:
-        raise ValueError(
+        raise InputError(
             f"{key} of {name} must be of type {known[key].__name__}, got {value!r}."
         ) from None
 
@@ -201,7 +203,7 @@ def _value(text: str, kind: Any) -> Any:
 
 def _with_ratio(source: Any, ratio: float) -> Any:
     if not is_dataclass(source) or isinstance(source, type) or not hasattr(source, "ratio"):
-        raise ValueError(
+        raise InputError(
             f"--ratio does not apply to {source}, which decides by itself how many rows q has."
         )
     return replace(source, ratio=ratio)

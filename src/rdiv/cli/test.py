@@ -28,6 +28,7 @@ from rdiv.cli.options import (
     Task,
 )
 from rdiv.cli.outputs import check_destination, deliver
+from rdiv.errors import InputError
 
 if TYPE_CHECKING:
     from rdiv.results import TwoSampleResult
@@ -92,7 +93,7 @@ def _limited(name: str, subsample: int | None) -> Any:
 
     cls = chosen(name, BY_NAME, "discrepancy")
     if "subsample" not in {field.name for field in fields(cls)}:
-        raise ValueError(
+        raise InputError(
             f"--subsample is for tests that compare all pairs of rows (mmd-o, mmd-d, energy), got "
             f"{name}; drop --subsample."
         )

@@ -13,6 +13,7 @@ from rdiv.comparison.result import Comparison, Verdict, summarise_losses
 from rdiv.discrepancies.energy import Energy
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS, choose
 from rdiv.drivers import find_drivers
+from rdiv.errors import InputError
 from rdiv.inference.intervals import critical_value, gap_interval, smallest_detectable_gap
 from rdiv.inference.prepared import Prepared
 from rdiv.results import TwoSampleResult
@@ -99,7 +100,7 @@ def compare(
 
 def _require_held_out(honest: bool) -> None:
     if not honest:
-        raise ValueError(
+        raise InputError(
             "a margin is judged by out-of-fold losses, got in-sample ones (folds=None); ask for "
             "folds."
         )

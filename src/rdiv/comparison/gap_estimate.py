@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS, choose
+from rdiv.errors import InputError
 from rdiv.inference.bootstrap import bootstrap_interval
 from rdiv.inference.intervals import Interval, planned_critical, variance_of_mean
 from rdiv.inference.mean_gaps import mean_gap
@@ -231,7 +232,7 @@ def influence_numbers(
 def _numbers(model: Model, pooled: Pooled, estimand: Estimand) -> Floats:
     pool = pooled.pool
     if estimand == "population" and not isinstance(model, Ridge | Logistic):
-        raise ValueError(
+        raise InputError(
             f'estimand="population" needs model="ridge" or "logistic", got '
             f'{spelled(model, MODELS)}; use estimand="fitted".'
         )
@@ -268,17 +269,17 @@ def _check(
     estimand: str, method: str, alpha: float, n_resamples: int, groups: Design, strata: Design
 ) -> None:
     if estimand not in TARGETS:
-        raise ValueError(f'estimand must be "fitted" or "population", got {estimand!r}.')
+        raise InputError(f'estimand must be "fitted" or "population", got {estimand!r}.')
     if method not in ("normal", "bootstrap"):
-        raise ValueError(f'method must be "normal" or "bootstrap", got {method!r}.')
+        raise InputError(f'method must be "normal" or "bootstrap", got {method!r}.')
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie strictly between 0 and 1, got {alpha}.")
+        raise InputError(f"alpha must lie strictly between 0 and 1, got {alpha}.")
     if n_resamples + 1 < 2 / alpha:
-        raise ValueError(
+        raise InputError(
             f"n_resamples={n_resamples} is too few for alpha = {alpha:g}; use at least "
             f"{int(np.ceil(2 / alpha)) - 1}."
         )
     if method == "bootstrap" and (groups is not None or strata is not None):
-        raise ValueError(
+        raise InputError(
             'the bootstrap resamples single rows, got groups= or strata=; use method="normal".'
         )

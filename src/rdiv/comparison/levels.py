@@ -12,6 +12,7 @@ from rdiv.comparison.compare import compare
 from rdiv.comparison.levels_result import Comparisons, Level
 from rdiv.comparison.result import Comparison, Verdict
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS
+from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.multiplicity import CORRECTIONS, Correction
 from rdiv.names import chosen_from
 from rdiv.progress import counting
@@ -87,7 +88,7 @@ def compare_many(
     tested = [name for name in sizes if short[name] is None]
     if not tested:
         reasons = ", ".join(f"{name} has {why}" for name, why in list(short.items())[:3])
-        raise ValueError(f"there is no level to compare: {reasons}; give larger ones.")
+        raise InputError(f"there is no level to compare: {reasons}; give larger ones.")
     seed, share = resolve_seed(rng), alpha / len(tested)
     draws = relabellings_for(len(tested), alpha, n_resamples)
     settings: dict[str, Any] = {
@@ -122,14 +123,14 @@ def relabellings_for(levels: int, alpha: float, asked: int | None) -> int:
     999 3999
     """
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie strictly between 0 and 1, got {alpha}.")
+        raise InputError(f"alpha must lie strictly between 0 and 1, got {alpha}.")
     least = ceil(levels / alpha - 1e-9) - 1
     if (
         asked is None
     ):  # five times the least: a p-value may then be small without being the smallest
         return max(DEFAULT_RESAMPLES, 5 * (least + 1) - 1)
     if asked < least:
-        raise ValueError(
+        raise InputError(
             f"{asked} relabellings can never find a shift among {levels} levels at alpha = "
             f"{alpha:g}; use at least {least}, or leave the number out."
         )
@@ -142,21 +143,21 @@ def _levels(
     """The reference and the current samples by name; the column of levels is in neither."""
     if by is None:
         if not isinstance(current, Mapping) or not current:
-            raise TypeError(
+            raise InputTypeError(
                 "current must be a mapping of names to samples, or a frame and by= the name of a "
                 f"column, got {type(current).__name__}."
             )
         return reference, {str(name): sample for name, sample in current.items()}
     if not is_frame(current) or not is_frame(reference):
-        raise TypeError(f"by={by!r} names a column of a frame, got arrays; pass frames.")
+        raise InputTypeError(f"by={by!r} names a column of a frame, got arrays; pass frames.")
     if by in taken:
-        raise ValueError(f"by={by!r} is the target, groups or strata column; choose another one.")
+        raise InputError(f"by={by!r} is the target, groups or strata column; choose another one.")
     return _split(as_frame(reference), as_frame(current), by)
 
 
 def _split(reference: Any, current: Any, by: str) -> tuple[Any, dict[str, Any]]:
     if by not in current.columns:
-        raise ValueError(f"the column {by!r} of by= is not in current; check the name.")
+        raise InputError(f"the column {by!r} of by= is not in current; check the name.")
     places: dict[Any, list[int]] = {}
     for row, value in enumerate(python_values(current[by])):
         places.setdefault(value, []).append(row)
@@ -179,7 +180,7 @@ def _compare(name: str, reference: Any, current: Any, settings: dict[str, Any]) 
     try:
         return compare(reference, current, **settings)
     except ValueError as error:
-        raise ValueError(f"level {name}: {error}") from error
+        raise InputError(f"level {name}: {error}") from error
 
 
 def _together(

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.inference.intervals import Interval, one_sided_limits, one_sided_pvalue, welch_freedom
 from rdiv.inference.prepared import Prepared
 from rdiv.samples.pooling import Pooled
@@ -87,16 +88,16 @@ def check_margins(equivalence_margin: float | None, not_worse_than: float | None
     >>> check_margins(0.0, None)
     Traceback (most recent call last):
     ...
-    ValueError: equivalence_margin must be a finite number above 0, got 0.0; give the largest ...
+    rdiv.errors.InputError: equivalence_margin must be a finite number above 0, got 0.0; ...
     """
     unit = "give the largest gap in mean loss that would not matter to you."
     if equivalence_margin is not None and not 0 < equivalence_margin < np.inf:
-        raise ValueError(
+        raise InputError(
             "equivalence_margin must be a finite number above 0, got "
             f"{equivalence_margin!r}; {unit}"
         )
     if not_worse_than is not None and not 0 <= not_worse_than < np.inf:
-        raise ValueError(
+        raise InputError(
             f"not_worse_than must be a finite number of at least 0, got {not_worse_than!r}; {unit}"
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.inference.mean_gaps import mean_gaps
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.models.adapters import as_model
@@ -180,7 +181,7 @@ def _as_classifier(model: Any) -> Model:
     found = as_model(model)
     task = getattr(found, "task", None)
     if task not in (None, "classification"):
-        raise ValueError(
+        raise InputError(
             f"c2st needs a classifier to tell p from q, got {spelled(found, {})}, which does "
             f"{task}; pass a classifier, or nothing for a small network."
         )

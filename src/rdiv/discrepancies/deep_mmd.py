@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.gram import check_memory, gaussian_gram, unbiased_mmd
+from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.prepared import Prepared
 from rdiv.models.networks.classifier import network_width
 from rdiv.models.networks.inputs import NetworkInputs, fit_inputs
@@ -82,12 +83,12 @@ class DeepMmd:
 
     def __post_init__(self) -> None:
         if self.model is not None and not is_module(self.model):
-            raise TypeError(
+            raise InputTypeError(
                 "mmd-d needs a torch module as its feature network, got "
                 f"{type(self.model).__name__}; leave model= out for a default one."
             )
         if self.subsample is not None and self.subsample < 4:
-            raise ValueError(f"subsample must be at least 4 rows, got {self.subsample}.")
+            raise InputError(f"subsample must be at least 4 rows, got {self.subsample}.")
 
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> DeepKernelMmd:
         """Train the kernel on these rows."""

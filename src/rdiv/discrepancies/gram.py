@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.inference.prepared import Masks
 
 __all__ = [
@@ -144,7 +145,7 @@ def squared_distances(x: Floats) -> Floats:
 def check_memory(n: int, name: str, remedy: str) -> None:
     """Refuse a matrix of all pairs that would not fit, saying what it would need."""
     if n > MOST_ROWS:
-        raise ValueError(
+        raise InputError(
             f"{name} compares all pairs of rows, got {n} rows, which needs "
             f"{8 * n**2 / 1e9:.0f} GB; use {remedy} or smaller samples."
         )

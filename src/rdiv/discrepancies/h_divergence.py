@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.split_fits import SplitFits, refittable, split_fits
+from rdiv.errors import InputError
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.models.protocol import Model
 from rdiv.samples.pool import Pool
@@ -63,7 +64,7 @@ class HDivergence:
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", refittable(self.model, "h-div"))
         if self.phi not in ("mean", "max"):
-            raise ValueError(f"phi must be 'mean' or 'max', got {self.phi!r}.")
+            raise InputError(f"phi must be 'mean' or 'max', got {self.phi!r}.")
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the pooled model; splits are fitted when they are asked for."""

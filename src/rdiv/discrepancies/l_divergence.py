@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.mean_gaps import mean_gap, mean_gaps
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.models.adapters import as_model
@@ -76,10 +77,10 @@ class LDivergence:
             object.__setattr__(self, "model", _as_hypothesis(self.model))
             return
         if self.model is not None:
-            raise ValueError("l-div takes a model= or a list of hypotheses=, got both; drop one.")
+            raise InputError("l-div takes a model= or a list of hypotheses=, got both; drop one.")
         listed = isinstance(self.hypotheses, Sequence) and not isinstance(self.hypotheses, str)
         if not listed or not self.hypotheses:
-            raise ValueError(f"hypotheses must be a list of at least one, got {self.hypotheses!r}.")
+            raise InputError(f"hypotheses must be a list of at least one, got {self.hypotheses!r}.")
         object.__setattr__(self, "hypotheses", tuple(_as_listed(h) for h in self.hypotheses))
 
     @property
@@ -93,7 +94,7 @@ class LDivergence:
         tasks = [getattr(hypothesis, "task", None) for hypothesis in self.hypotheses or ()]
         targeted = sorted({task for task in tasks if task not in (None, "density")})
         if len(targeted) > 1:
-            raise ValueError(
+            raise InputError(
                 f"hypotheses must share one task, got models for {' and for '.join(targeted)}; "
                 "test them one by one."
             )
@@ -111,7 +112,7 @@ class LDivergence:
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Losses of every hypothesis of a finite list, once."""
         if self.hypotheses is None:
-            raise ValueError("l-div with a network must learn before it is prepared.")
+            raise InputError("l-div with a network must learn before it is prepared.")
         losses = np.stack(
             [
                 _listed_losses(h, pool, stream)
@@ -190,7 +191,7 @@ def _as_hypothesis(model: Any) -> BoundedNetwork:
         return model
     if model is None or is_module(model):
         return BoundedNetwork(model)
-    raise TypeError(
+    raise InputTypeError(
         f"l-div climbs over torch modules, got {model!r} as model=; pass a module, nothing for "
         "a small network, or LDivergence(hypotheses=[...]) for a finite list."
     )

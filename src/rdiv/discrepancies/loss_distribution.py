@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.inference.masked_sums import mask_counts
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Masks, Prepared, Statistic
@@ -47,7 +48,7 @@ class LossDistribution:
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", as_model(self.model))
         if self.distance not in ("ks", "wasserstein"):
-            raise ValueError(f"distance must be 'ks' or 'wasserstein', got {self.distance!r}.")
+            raise InputError(f"distance must be 'ks' or 'wasserstein', got {self.distance!r}.")
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the model to the pool and sort its losses."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.gram import check_memory, gaussian_gram, squared_distances, unbiased_mmd
+from rdiv.errors import InputError
 from rdiv.inference.prepared import Prepared
 from rdiv.samples.pool import Pool, require_finite
 
@@ -49,12 +50,12 @@ class GaussianMmd:
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, str):
             if self.bandwidth not in ("median", "power"):
-                raise ValueError(
+                raise InputError(
                     "bandwidth must be a positive number, 'median' or 'power', got "
                     f"{self.bandwidth!r}."
                 )
         elif not 0 < self.bandwidth < np.inf:
-            raise ValueError(f"bandwidth must be a positive number, got {self.bandwidth}.")
+            raise InputError(f"bandwidth must be a positive number, got {self.bandwidth}.")
 
     @property
     def learns(self) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.score import Score
+from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.combining import nested_min_p
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.models.adapters import as_model
@@ -58,7 +59,7 @@ class Omnibus:
 
     def __post_init__(self) -> None:
         if (self.model is None) == (self.members is None):
-            raise ValueError(
+            raise InputError(
                 "omnibus needs either a model, whose r-div and score it combines, or members; "
                 f"got {'neither' if self.model is None else 'both'}."
             )
@@ -66,7 +67,7 @@ class Omnibus:
             object.__setattr__(self, "model", as_model(self.model))
             return
         if isinstance(self.members, str) or not self.members:
-            raise ValueError(
+            raise InputError(
                 f"members must be a list of discrepancies, got {self.members!r}; "
                 "name at least one, as an object."
             )
@@ -125,7 +126,7 @@ class _Fits:
             found = from_fit(self._fitted(model), self.pool)
         prepared = found if isinstance(found, Prepared) else Prepared(found)
         if prepared.refits:
-            raise ValueError(
+            raise InputError(
                 f"{type(member).__name__} fits its model anew for every relabelling, which cannot "
                 "be combined; use score, which sees the same directions from one fit."
             )
@@ -182,7 +183,7 @@ def _as_member(member: Any) -> Any:
     if isinstance(member, tuple | list):
         return tuple(_as_member(each) for each in member)
     if isclass(member) or not (hasattr(member, "prepare") or hasattr(member, "learn")):
-        raise TypeError(
+        raise InputTypeError(
             f"a member of omnibus must be a discrepancy, got {member!r}; "
             "pass an object such as rdiv.discrepancies.Energy()."
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from inspect import isclass
 from typing import Any
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import (
     Boosting,
@@ -100,12 +101,12 @@ def choose(
 
 def _given(discrepancy: Any, model: Any, folds: int | None) -> Choice:
     if isclass(discrepancy):
-        raise TypeError(
+        raise InputTypeError(
             "a discrepancy must be a name or an object, got the class "
             f"{discrepancy.__name__}; add ()."
         )
     if not hasattr(discrepancy, "prepare") and not hasattr(discrepancy, "learn"):
-        raise TypeError(
+        raise InputTypeError(
             "a discrepancy must be a name or have prepare(pool, rng), got "
             f"{type(discrepancy).__name__}."
         )
@@ -117,7 +118,7 @@ def _given(discrepancy: Any, model: Any, folds: int | None) -> Choice:
 def _refuse(name: str, why: str, *, model: Any, folds: int | None) -> None:
     for option, value in (("model", model), ("folds", folds)):
         if value is not None:
-            raise ValueError(f"{name} {why}, got {option}={value!r}; drop {option}=.")
+            raise InputError(f"{name} {why}, got {option}={value!r}; drop {option}=.")
 
 
 def _folded(model: Model, folds: int | None, n_jobs: int | None) -> Model:

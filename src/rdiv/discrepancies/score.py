@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.combining import min_p
 from rdiv.inference.masked_sums import Columns, standardized, tiles
 from rdiv.inference.mean_gaps import mean_gaps
@@ -71,9 +72,9 @@ class Score:
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", as_model(self.model))
         if self.part not in ("both", "ridge", "l4"):
-            raise ValueError(f"part must be 'both', 'ridge' or 'l4', got {self.part!r}.")
+            raise InputError(f"part must be 'both', 'ridge' or 'l4', got {self.part!r}.")
         if not 0 < self.ridge < np.inf:
-            raise ValueError(f"ridge must be a positive number, got {self.ridge!r}.")
+            raise InputError(f"ridge must be a positive number, got {self.ridge!r}.")
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the model to the pool and keep the gradients of every row."""
@@ -151,18 +152,18 @@ def _row_squares(x: Floats) -> Floats:
 def _gradients(fitted: Any, pool: Pool) -> Floats:
     """The gradients a model gave, refused if they are not finite numbers per row."""
     if not has_gradients(fitted):
-        raise TypeError(
+        raise InputTypeError(
             f"score needs a model with gradients, got {type(fitted).__name__}; use gmm, kde, pca, "
             "logistic, ridge, boosting, or another classifier or regressor."
         )
     gradients = np.asarray(fitted.gradients(pool), dtype=np.float64)
     if gradients.ndim != 2 or len(gradients) != len(pool):
-        raise ValueError(
+        raise InputError(
             f"the model must give one row of gradients per row, got shape {gradients.shape} for "
             f"{len(pool)} rows."
         )
     if not all(np.isfinite(tile).all() for tile in tiles(gradients)):
-        raise ValueError(
+        raise InputError(
             f"the model must give finite gradients, got {int((~np.isfinite(gradients)).sum())} NaN "
             "or infinite; check the inputs or use a model with more regularisation."
         )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.gram import check_memory, gaussian_gram
+from rdiv.errors import InputError
 from rdiv.inference.prepared import Masks
 from rdiv.models.adapters import as_model
 from rdiv.models.cross_fit import FittedCrossFit
@@ -37,7 +38,7 @@ def split_fits(model: Model, pool: Pool, rng: np.random.Generator, *, warm: bool
 def refittable(model: object, name: str) -> Model:
     """The model that is fitted to each side; one that never changes has no sides."""
     if isinstance(model, Frozen):
-        raise ValueError(
+        raise InputError(
             f"{name} fits a model to each sample, got {model}, which is never fitted again; "
             "use r-div, or pass the model bare to have it fitted."
         )

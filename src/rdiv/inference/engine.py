@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.inference.masks import block_sizes, mask_sampler
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.inference.ties import at_least
@@ -143,17 +144,17 @@ def _evaluate(prepared: Prepared, masks: Masks) -> NDArray[np.float64]:
     """The statistic as ``(b, k)`` floats, refusing anything else."""
     values = np.asarray(prepared.statistic(masks), dtype=np.float64)
     if values.ndim not in (1, 2) or len(values) != len(masks):
-        raise ValueError(
+        raise InputError(
             f"a statistic must give one number, or one row of numbers, for each of {len(masks)} "
             f"masks, got shape {values.shape}; take the mean over rows, not over masks."
         )
     values = values.reshape(len(masks), -1)
     if values.shape[1] > 1 and prepared.combine is None:
-        raise ValueError(
+        raise InputError(
             f"a statistic with {values.shape[1]} parts needs `combine` to make one number of them."
         )
     if np.isnan(values).any():
-        raise ValueError(
+        raise InputError(
             f"the statistic came back as NaN for {int(np.isnan(values).any(axis=1).sum())} of "
             f"{len(masks)} splits; check the model's losses and the inputs."
         )
@@ -165,7 +166,7 @@ def _combine(prepared: Prepared, parts: NDArray[np.float64]) -> NDArray[np.float
         return parts[:, 0]
     ranked = np.asarray(prepared.combine(parts), dtype=np.float64)
     if ranked.shape != (len(parts),) or np.isnan(ranked).any():
-        raise ValueError(
+        raise InputError(
             f"`combine` must give one number for each of {len(parts)} rows, got shape "
             f"{ranked.shape}{' with NaN' if np.isnan(ranked).any() else ''}."
         )
@@ -201,7 +202,7 @@ def _sequential(
     depend on which finished first.
     """
     if prepared.combine is not None:
-        raise ValueError("a test that refits cannot be combined; rank one number per mask.")
+        raise InputError("a test that refits cannot be combined; rank one number per mask.")
     limit = max(allowed_exceedances(alpha, n_resamples), 1)
     draws = _mask_stream(sampler, n, n_resamples, rng)
     null: list[float] = []

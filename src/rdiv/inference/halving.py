@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
+
 __all__ = ["Halves", "halves"]
 
 FEWEST = 4  # rows or groups of each sample
@@ -51,7 +53,7 @@ def halves(
     first, unit = np.unique(codes, return_index=True, return_inverse=True)[1:]
     fewest = min(np.bincount(is_p[first].astype(np.intp), minlength=2))
     if fewest < FEWEST:
-        raise ValueError(
+        raise InputError(
             f"a test that learns on one half needs at least {FEWEST} "
             f"{'rows' if groups is None else 'groups'} in each sample, got {fewest}."
         )
@@ -82,7 +84,7 @@ def _with_copies(
         counts = np.bincount(is_p + 2 * learns, minlength=4)
         if counts.min() >= FEWEST // 2:
             return _sides(learns)
-    raise ValueError(
+    raise InputError(
         f"a test that learns on one half found no halves of {distinct} distinct rows with both "
         "samples in each; use a test that does not learn, or more rows."
     )

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.inference.engine import allowed_exceedances
 from rdiv.inference.ties import TIE_TOLERANCE
 
@@ -261,7 +262,7 @@ def rows_needed(
     while not found(many):
         few, many = many, 2 * many
         if many > MOST_ROWS:
-            raise ValueError(
+            raise InputError(
                 f"a gap of {gap:g} would need more than {MOST_ROWS:g} rows; ask for a larger one."
             )
     while many - few > 1:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.inference.prepared import Masks
 
 __all__ = [
@@ -169,7 +170,7 @@ class StandardColumns:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("columns are standardised into a new array; a copy is needed.")
+            raise InputError("columns are standardised into a new array; a copy is needed.")
         return np.asarray(self._in_units(self.numbers), dtype)
 
     def _in_units(self, numbers: Floats) -> Floats:

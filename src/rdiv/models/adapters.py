@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.losses import log_loss, reconstruction_error, squared_error
 from rdiv.models.corrections import class_residuals, linear_correction
 from rdiv.models.networks.modules import is_module
@@ -58,7 +59,7 @@ def as_model(obj: Any) -> Model:
         model: Model = chosen(obj, BY_NAME, "model")()
         return model
     if isclass(obj):
-        raise TypeError(f"a model must be an object, got the class {obj.__name__}; add ().")
+        raise InputTypeError(f"a model must be an object, got the class {obj.__name__}; add ().")
     if _takes_rng(obj):
         accepted: Model = obj
         return accepted
@@ -83,19 +84,19 @@ def estimator_kind(obj: Any) -> Kind:
     from sklearn.frozen import FrozenEstimator
 
     if isinstance(obj, FrozenEstimator):
-        raise ValueError(
+        raise InputError(
             "a FrozenEstimator does not say what it was trained on; "
             'wrap the model in rdiv.models.Frozen(model, trained_on="neither").'
         )
     name = type(obj).__name__
     if not hasattr(obj, "fit"):
-        raise TypeError(
+        raise InputTypeError(
             "a model must be a name, a scikit-learn estimator, a torch module or an object with "
             f"fit(pool, rng), got {name}."
         )
     if is_classifier(obj):
         if not hasattr(obj, "predict_proba"):
-            raise TypeError(
+            raise InputTypeError(
                 f"a classifier needs predict_proba for its log loss, got {name} without it; "
                 "wrap it in sklearn.calibration.CalibratedClassifierCV."
             )
@@ -106,7 +107,7 @@ def estimator_kind(obj: Any) -> Kind:
         return "reconstruction"
     if hasattr(obj, "score_samples"):
         return "score"
-    raise TypeError(
+    raise InputTypeError(
         f"a model must predict, reconstruct or score rows, got {name} without predict_proba, "
         "predict, inverse_transform or score_samples."
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rdiv.errors import InputError
 from rdiv.models.adapters import Estimator, FittedEstimator
 from rdiv.samples.pool import Pool
 
@@ -43,7 +44,7 @@ class Boosting:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         if pool.task == "density":
-            raise ValueError(
+            raise InputError(
                 "boosting needs a target, got none; name the column with target= "
                 "or pass each sample as a pair (X, y)."
             )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.models.corrections import linear_correction
 from rdiv.models.protocol import FittedModel, Model, fit_again
 from rdiv.names import spelled
@@ -55,9 +56,9 @@ class CrossFit:
 
     def __post_init__(self) -> None:
         if isinstance(self.folds, bool) or not isinstance(self.folds, int) or self.folds < 2:
-            raise ValueError(f"folds must be a whole number of at least 2, got {self.folds!r}.")
+            raise InputError(f"folds must be a whole number of at least 2, got {self.folds!r}.")
         if getattr(self.model, "held_out", False):
-            raise ValueError(f"{self.model!r} needs no folds; pass it as it is.")
+            raise InputError(f"{self.model!r} needs no folds; pass it as it is.")
 
     def __str__(self) -> str:
         from rdiv.models import BY_NAME
@@ -180,7 +181,7 @@ class FittedCrossFit:
         known = dict(zip(map(bytes, self.pool.keys), self.fold.tolist(), strict=True))
         folds = [known.get(bytes(key), -1) for key in pool.keys]
         if -1 in folds:
-            raise ValueError(
+            raise InputError(
                 f"a cross-fitted model is fitted again on rows of its own pool, got "
                 f"{folds.count(-1)} that are not in it; use fit for a new pool."
             )
@@ -202,7 +203,7 @@ def fold_of_rows(pool: Pool, folds: int, rng: np.random.Generator) -> NDArray[np
     _, first, unit = np.unique(units, return_index=True, return_inverse=True)
     if len(first) < folds:
         what = "distinct rows" if pool.groups is None else "groups"
-        raise ValueError(
+        raise InputError(
             f"{folds} folds need at least {folds} {what} in the pool, got {len(first)}; "
             "ask for fewer folds."
         )

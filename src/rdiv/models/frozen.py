@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.models.adapters import (
     Kind,
     aligned,
@@ -49,7 +50,7 @@ class Frozen:
     >>> Frozen(model)
     Traceback (most recent call last):
     ...
-    ValueError: Frozen needs trained_on="neither", which says that ...
+    rdiv.errors.InputError: Frozen needs trained_on="neither", which says that ...
     """
 
     fitted: Any
@@ -60,13 +61,13 @@ class Frozen:
     def __post_init__(self) -> None:
         if self.trained_on != "neither":
             said = "nothing was said" if self.trained_on == _UNSAID else f"got {self.trained_on!r}"
-            raise ValueError(
+            raise InputError(
                 'Frozen needs trained_on="neither", which says that neither sample was used to '
                 f"train, tune or calibrate the model; {said}. If rows of a sample were used, pass "
                 "held-out rows instead, or let rdiv fit the model."
             )
         if isinstance(self.fitted, str):
-            raise TypeError(f"Frozen needs a fitted model, got the name {self.fitted!r}.")
+            raise InputTypeError(f"Frozen needs a fitted model, got the name {self.fitted!r}.")
 
     def __repr__(self) -> str:
         own = type(self.fitted).__name__ if self._kind is None else repr(self.fitted)
@@ -110,7 +111,7 @@ def _require_fitted(estimator: Any) -> None:
     try:
         check_is_fitted(estimator)
     except NotFittedError:
-        raise ValueError(
+        raise InputError(
             f"Frozen needs a fitted model, got {type(estimator).__name__} before its fit; "
             "fit it on other rows, or pass it bare to have it fitted on the pool."
         ) from None
@@ -165,7 +166,7 @@ def _codes(classes: Any, pool: Pool) -> NDArray[np.intp]:
         [places.get(label, -1) for label in np.asarray(classes).tolist()], dtype=np.intp
     )
     if (codes < 0).all():
-        raise ValueError(
+        raise InputError(
             f"the frozen classifier knows the classes {np.asarray(classes).tolist()[:5]}, but the "
             f"target has {pool.classes.tolist()[:5]}; check the target column and its type."
         )

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rdiv.errors import InputError
 from rdiv.models.gaussian_mixture import FittedGaussianMixture, GaussianMixture
 from rdiv.models.scaling import Whitening, WhiteningKind
 from rdiv.samples.pool import Pool, require_finite
@@ -184,14 +185,14 @@ class KernelDensity:
         if isinstance(self.bandwidth, str):
             _require_choice("bandwidth", self.bandwidth, ("loo", "scott", "silverman"))
         elif not 0 < self.bandwidth < np.inf:
-            raise ValueError(
+            raise InputError(
                 f"bandwidth must be a positive number, got {self.bandwidth}; "
                 "leave it out to have it chosen from the rows."
             )
         _require_choice("whitening", self.whitening, ("full", "diagonal"))
         _require_choice("dtype", self.dtype, ("float64", "float32"))
         if self.landmarks is not None and self.landmarks < 1:
-            raise ValueError(f"landmarks must be at least 1, got {self.landmarks}.")
+            raise InputError(f"landmarks must be at least 1, got {self.landmarks}.")
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedKernelDensity:
         """Whiten the rows of the pool and choose the factor."""
@@ -269,7 +270,7 @@ class FittedKernelDensity:
         """Log density of rows ``(n, ...)``, as ``(n,)``; equal rows get the very same value."""
         rows, place, _ = _distinct(_matrix(np.asarray(x)))
         if rows.shape[1] != len(self.whitening.centre):
-            raise ValueError(
+            raise InputError(
                 f"kde was fitted to {len(self.whitening.centre)} columns, got {rows.shape[1]}; "
                 "pass rows with the columns of the pool."
             )
@@ -382,4 +383,4 @@ def _scott(n: int, dimension: int) -> float:
 
 def _require_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
     if given not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {given!r}; pick one.")
+        raise InputError(f"{name} must be one of {', '.join(choices)}, got {given!r}; pick one.")

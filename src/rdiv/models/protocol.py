@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.samples.pool import Pool
 
 __all__ = ["FittedModel", "Model", "check_losses", "fit_again"]
@@ -101,12 +102,12 @@ def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
     """
     values = np.asarray(losses, dtype=np.float64)
     if values.shape != (len(pool),):
-        raise ValueError(
+        raise InputError(
             f"{who} must give one loss per row, got shape {values.shape} for {len(pool)} rows."
         )
     bad = int((~np.isfinite(values)).sum())
     if bad:
-        raise ValueError(
+        raise InputError(
             f"{who} must give finite losses, got {bad} NaN or infinite of {len(pool)}; "
             "check the inputs or use a model with more regularisation."
         )

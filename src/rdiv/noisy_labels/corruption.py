@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.samples.sample import target_values
 
 __all__ = ["check_rate", "flip_labels", "transition_matrix"]
@@ -35,13 +36,13 @@ def transition_matrix(kind: Kind, rate: float, n_classes: int) -> NDArray[np.flo
     """
     check_rate(rate)
     if isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer) or n_classes < 2:
-        raise ValueError(f"n_classes must be a whole number of at least 2, got {n_classes!r}.")
+        raise InputError(f"n_classes must be a whole number of at least 2, got {n_classes!r}.")
     same = np.eye(n_classes)
     if kind == "symmetric":
         return (1 - rate) * same + rate / (n_classes - 1) * (1 - same)
     if kind == "pair":
         return (1 - rate) * same + rate * np.roll(same, 1, axis=1)
-    raise ValueError(f"kind must be 'symmetric' or 'pair', got {kind!r}.")
+    raise InputError(f"kind must be 'symmetric' or 'pair', got {kind!r}.")
 
 
 def flip_labels(
@@ -74,7 +75,7 @@ def flip_labels(
     labels = target_values(y)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(
+        raise InputError(
             f"flipping needs at least two classes, got {len(classes)} in {len(labels)} labels."
         )
     chances = transition_matrix(kind, rate, len(classes)).cumsum(axis=1)
@@ -92,8 +93,8 @@ def check_rate(rate: Any, name: str = "rate") -> None:
     >>> check_rate(1.0)
     Traceback (most recent call last):
     ...
-    ValueError: rate must be a share of at least 0 and below 1, got 1.0.
+    rdiv.errors.InputError: rate must be a share of at least 0 and below 1, got 1.0.
     """
     number = isinstance(rate, float | int | np.floating | np.integer) and not isinstance(rate, bool)
     if not number or not 0 <= rate < 1:
-        raise ValueError(f"{name} must be a share of at least 0 and below 1, got {rate!r}.")
+        raise InputError(f"{name} must be a share of at least 0 and below 1, got {rate!r}.")

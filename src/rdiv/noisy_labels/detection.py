@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.losses import log_loss
 from rdiv.models import BY_NAME, CrossFit, as_model
 from rdiv.models.protocol import FittedModel, Model
@@ -73,16 +74,16 @@ class LabelNoiseDetector:
     def __post_init__(self) -> None:
         if isinstance(self.noise_rate, str):
             if self.noise_rate not in ("auto", "paper"):
-                raise ValueError(
+                raise InputError(
                     "noise_rate must be a share of at least 0 and below 1, 'auto' or 'paper', got "
                     f"{self.noise_rate!r}."
                 )
         else:
             check_rate(self.noise_rate, "noise_rate")
         if self.ranking not in ("posterior", "loss"):
-            raise ValueError(f"ranking must be 'posterior' or 'loss', got {self.ranking!r}.")
+            raise InputError(f"ranking must be 'posterior' or 'loss', got {self.ranking!r}.")
         if self.folds is None and self.noise_rate == "auto":
-            raise ValueError(
+            raise InputError(
                 "noise_rate='auto' needs folds, as a model that saw a label cannot tell whether it "
                 "is wrong; ask for folds or give the rate."
             )
@@ -122,7 +123,7 @@ class LabelNoiseDetector:
         model = as_model(self.model)
         task = getattr(model, "task", None)
         if task not in (None, "classification"):
-            raise ValueError(
+            raise InputError(
                 f"labels need a model for classification, got {spelled(model, BY_NAME)}, which "
                 f"does {task}; choose boosting, logistic or a network."
             )
@@ -200,7 +201,7 @@ def check_class_sizes(pool: Pool, folds: int) -> None:
     if counts.min() < folds:
         rarest = pool.classes[int(counts.argmin())]
         few = int(counts.min())
-        raise ValueError(
+        raise InputError(
             f"every class needs at least as many rows as there are folds ({folds}), got {few} of "
             f"class {rarest!s}; ask for fewer folds, or drop or merge the class."
         )
@@ -218,7 +219,7 @@ def _rate(asked: float | str, losses: Floats, estimate: NoiseRate | None) -> flo
         return paper_share(losses)
     if asked == "auto":
         if estimate is None:
-            raise ValueError("noise_rate='auto' needs a model that did not see the rows; use folds")
+            raise InputError("noise_rate='auto' needs a model that did not see the rows; use folds")
         return estimate.rate
     return float(asked)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.samples.frames import refuse_infinite
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.pooling import resolve_seed
@@ -107,13 +108,13 @@ def _canonical_order(
 
 def _check_rows(rows: Any, labels: NDArray[Any]) -> None:
     if len(labels) != len(rows):
-        raise ValueError(f"X and y must have as many rows, got {len(rows)} and {len(labels)}.")
+        raise InputError(f"X and y must have as many rows, got {len(rows)} and {len(labels)}.")
     if not isinstance(rows, np.ndarray):
         if not rows.columns:
-            raise ValueError("rows need at least one input column besides the labels.")
+            raise InputError("rows need at least one input column besides the labels.")
         refuse_infinite(rows)
     if len(labels) == 0 or (labels == labels[0]).all():
-        raise ValueError(
+        raise InputError(
             f"labels must be of two classes or more, got one class in {len(labels)} rows; choose "
             "another column or more rows."
         )
@@ -124,21 +125,21 @@ def _parts(x: Any, y: Any, target: str | None) -> tuple[Any, Any]:
     sample = as_sample(x, "X")
     if y is not None:
         if target is not None or sample.y is not None:
-            raise ValueError("labels were given twice; pass y, a pair (X, y) or target=, one only.")
+            raise InputError("labels were given twice; pass y, a pair (X, y) or target=, one only.")
         return sample.x, plain_array(y)
     if target is None:
         if sample.y is None:
-            raise ValueError("labels are missing; pass y, a pair (X, y) or the name of a column.")
+            raise InputError("labels are missing; pass y, a pair (X, y) or the name of a column.")
         return sample.x, sample.y
     if sample.y is not None or isinstance(sample.x, np.ndarray):
-        raise ValueError(
+        raise InputError(
             f"target names a column of a table, got arrays and target={target!r}; pass the labels "
             "as y."
         )
     if target not in sample.x.columns:
         near = get_close_matches(target, list(sample.x.columns), n=1)
         hint = f"did you mean {near[0]!r}?" if near else "check the name."
-        raise ValueError(f"there is no column {target!r}; {hint}")
+        raise InputError(f"there is no column {target!r}; {hint}")
     return sample.x.drop(target), sample.x[target]
 
 
@@ -150,13 +151,13 @@ def check_labels(y: Any) -> NDArray[Any]:
     >>> check_labels([0.5, 1.25])
     Traceback (most recent call last):
     ...
-    ValueError: labels must be classes, got continuous numbers such as 0.5; choose a column ...
+    rdiv.errors.InputError: labels must be classes, got continuous numbers such as 0.5; ...
     """
     labels = target_values(y)
     if labels.dtype.kind == "f":
         broken = labels[~np.isfinite(labels) | (labels != np.round(labels))]
         if len(broken):
-            raise ValueError(
+            raise InputError(
                 f"labels must be classes, got continuous numbers such as {broken[0]:g}; choose a "
                 "column of labels, or turn the numbers into classes first."
             )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from rdiv.errors import InputError
 from rdiv.models import as_model
 from rdiv.models.adapters import Estimator, fitted_estimator, seeded_estimator
 from rdiv.models.networks.training import Training
@@ -109,7 +110,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : (n,) labels
         """
         if self.action not in ("auto", "weight", "drop"):
-            raise ValueError(f"action must be 'auto', 'weight' or 'drop', got {self.action!r}.")
+            raise InputError(f"action must be 'auto', 'weight' or 'drop', got {self.action!r}.")
         chosen_from(OBJECTIVES, self.objective, "objective")
         x, labels = self._training_rows(X, y)
         rows = pool_labelled(x, labels, rng=_seed(self.random_state))
@@ -144,7 +145,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         judge = detector.settled(rows.pool)
         weigh = self.action != "drop" and _takes_weights(model)
         if self.action == "weight" and not weigh:
-            raise ValueError(
+            raise InputError(
                 "action='weight' needs a scikit-learn classifier that takes sample_weight, got "
                 f"{model}; use action='drop'."
             )
@@ -171,7 +172,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from sklearn.utils.validation import column_or_1d
 
         if y is None:
-            raise ValueError(
+            raise InputError(
                 "RobustClassifier requires y to be passed, but the target y is None; pass labels."
             )
         if not is_frame(y) and not hasattr(y, "to_list"):

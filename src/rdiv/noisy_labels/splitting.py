@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.noisy_labels.corruption import check_rate
 
 __all__ = ["SHARES", "paper_share", "part_gap", "split_by_loss", "top_rows"]
@@ -42,7 +43,7 @@ def split_by_loss(losses: Any, noise_rate: float) -> NDArray[np.bool_]:
     check_rate(noise_rate, "noise_rate")
     values = np.asarray(losses, dtype=np.float64)
     if values.ndim != 1 or not np.isfinite(values).all():
-        raise ValueError(
+        raise InputError(
             f"losses must be finite numbers, one a row, got shape {values.shape} with "
             f"{int((~np.isfinite(values)).sum())} that are not finite."
         )
@@ -87,5 +88,5 @@ def paper_share(losses: NDArray[np.float64], shares: Sequence[float] = SHARES) -
     gaps = np.nan_to_num(gaps, nan=np.inf)
     known = gaps[np.isfinite(gaps)]
     if not len(known):
-        raise ValueError(f"{len(losses)} rows are too few to split in two; pass more rows.")
+        raise InputError(f"{len(losses)} rows are too few to split in two; pass more rows.")
     return float(shares[int(np.abs(gaps - known.mean()).argmin())])

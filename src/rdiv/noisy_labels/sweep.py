@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import DivergedError
 from rdiv.models import ResNet18, as_model
 from rdiv.names import chosen_from
 from rdiv.noisy_labels.corruption import check_rate, flip_labels
@@ -202,9 +203,7 @@ class _Pretrained:
             fitted = retrain(
                 self.fitted.recipe, self.pool, self.losses, certain, share, objective, rng
             )
-        except ValueError as error:
-            if "diverged" not in str(error):
-                raise
+        except DivergedError:
             return None, "training diverged"
         return accuracy(fitted, self.test), ""
 

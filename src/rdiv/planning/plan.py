@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS, choose
+from rdiv.errors import InputError
 from rdiv.inference.intervals import (
     planned_critical,
     power_of_gap,
@@ -209,28 +210,28 @@ def _sizes(sizes: Sequence[int] | None, n_p: int) -> list[int]:
         return sorted({max(5, round(n_p * 2.0**power)) for power in range(-2, 5)})
     chosen = sorted({int(size) for size in sizes})
     if not chosen or chosen[0] < 2 or any(int(size) != size for size in sizes):
-        raise ValueError(f"sizes must be whole numbers of at least 2, got {list(sizes)}.")
+        raise InputError(f"sizes must be whole numbers of at least 2, got {list(sizes)}.")
     return chosen
 
 
 def _check(gap: float | None, power: float, alpha: float, ratio: float | None, trials: int) -> None:
     if gap is not None and not (np.isfinite(gap) and gap != 0):
-        raise ValueError(f"gap must be a finite number other than 0, got {gap!r}.")
+        raise InputError(f"gap must be a finite number other than 0, got {gap!r}.")
     if not alpha < power < 1:
-        raise ValueError(
+        raise InputError(
             f"power must lie between alpha = {alpha:g} and 1, got {power!r}; 0.8 is usual."
         )
     if ratio is not None and not (np.isfinite(ratio) and ratio > 0):
-        raise ValueError(f"ratio must be a finite number above 0, got {ratio!r}.")
+        raise InputError(f"ratio must be a finite number above 0, got {ratio!r}.")
     if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < 1:
-        raise ValueError(f"trials must be a whole number of at least 1, got {trials!r}.")
+        raise InputError(f"trials must be a whole number of at least 1, got {trials!r}.")
 
 
 def _refuse_gap(gap: float | None, groups: Design) -> None:
     if gap is not None:
-        raise ValueError(
+        raise InputError(
             f"only r-div is planned for a gap in loss units, got gap={gap:g} with another test; "
             "drop gap= to plan for the difference between the two pilots."
         )
     if groups is not None:
-        raise ValueError("a plan by simulation resamples single rows, got groups=; use r-div.")
+        raise InputError("a plan by simulation resamples single rows, got groups=; use r-div.")

@@ -8,6 +8,7 @@ from html import escape
 from io import StringIO
 from typing import Any, Literal
 
+from rdiv.errors import MissingExtraError
 from rdiv.results import SCHEMA, as_json, plain
 
 __all__ = ["Plan"]
@@ -122,7 +123,7 @@ class Plan:
             import matplotlib
             from matplotlib.figure import Figure
         except ImportError:
-            raise ImportError(
+            raise MissingExtraError(
                 'plots need matplotlib; install it with pip install "rdiv[cli]".'
             ) from None
         settings: Any = {"svg.hashsalt": "rdiv", "svg.fonttype": "none", "text.parse_math": False}

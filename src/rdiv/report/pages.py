@@ -7,6 +7,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from rdiv.errors import MissingExtraError
 from rdiv.report.comparison_view import badge, comparison_view
 from rdiv.report.levels_view import many_view
 from rdiv.report.provenance import Provenance, versions
@@ -82,7 +83,7 @@ def _environment() -> Any:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
-        raise ImportError(
+        raise MissingExtraError(
             'the report needs jinja2; install it with pip install "rdiv[cli]".'
         ) from None
     return Environment(

@@ -9,6 +9,7 @@ from html import escape
 from io import StringIO
 from typing import Any, NamedTuple
 
+from rdiv.errors import MissingExtraError
 from rdiv.report.wording import shorten
 
 __all__ = ["ACCENT", "CURRENT", "GRID", "INK", "REFERENCE", "SOFT", "Chart", "draw"]
@@ -110,7 +111,7 @@ def draw(
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError(
+        raise MissingExtraError(
             'the report needs matplotlib; install it with pip install "rdiv[cli]".'
         ) from None
     with matplotlib.rc_context(_STYLE), warnings.catch_warnings():

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
+from rdiv.errors import InputError
+
 __all__ = ["SCALES", "Line", "Plan", "PlanLine", "Run", "Scale", "Table", "as_scale", "duration"]
 
 Scale = Literal["smoke", "laptop", "paper"]
@@ -144,4 +146,4 @@ def as_scale(given: str) -> Scale:
     for scale in SCALES:
         if given == scale:
             return scale
-    raise ValueError(f"a scale is {', '.join(SCALES[:-1])} or {SCALES[-1]}, got {given!r}.")
+    raise InputError(f"a scale is {', '.join(SCALES[:-1])} or {SCALES[-1]}, got {given!r}.")

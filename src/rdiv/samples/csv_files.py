@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from rdiv.errors import InputError
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -43,7 +45,7 @@ def read_csv(data: bytes, separator: str, file: Path) -> pl.DataFrame:
         filled = _filled_rows(data, separator, file)
         if len(filled) != len(frame):
             _refuse_quotes(data, file)
-            raise ValueError(f"{file} mixes kinds of line ends; save it with one kind of them.")
+            raise InputError(f"{file} mixes kinds of line ends; save it with one kind of them.")
         frame = frame.filter(filled) if len(names) > 1 else frame
     return frame.drop("") if len(names) > 1 and names[0] == "" else frame
 
@@ -127,18 +129,18 @@ def _header(data: bytes, separator: str, file: Path) -> list[str]:
         names = next(rows)
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise ValueError(
+        raise InputError(
             f"{file} has more than one column named {', '.join(map(repr, twice[:5]))}; "
             "rename or drop the duplicates."
         )
     numbers = all(re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", name.strip(), re.I) for name in names)
     if numbers and any("." in name for name in names):
-        raise ValueError(
+        raise InputError(
             f"{file} has numbers in its first line, expected column names; add a line of names."
         )
     other = next((mark for mark in ";\t|," if mark in names[0]), None) if len(names) == 1 else None
     if other and names[0].count(other) == _second_row(data, separator, file)[0].count(other):
-        raise ValueError(
+        raise InputError(
             f"{file} has columns separated by {other!r}, expected {separator!r}; "
             "save it with that separator (a .tsv file has tabs)."
         )
@@ -159,7 +161,7 @@ def _filled_rows(data: bytes, separator: str, file: Path) -> list[bool]:
         width = next(len(row) for _, row in rows if row)
         for line, row in rows:
             if row and len(row) != width:
-                raise ValueError(
+                raise InputError(
                     f"line {line} of {file} has {len(row)} fields, but the header has {width}; "
                     "repair that line."
                 )
@@ -171,7 +173,7 @@ def _refuse_quotes(data: bytes, file: Path) -> None:
     """Blame the first line with an odd number of quotes, if there is one."""
     for line, text in enumerate(data.split(b"\n"), start=1):
         if text.count(b'"') % 2:
-            raise ValueError(
+            raise InputError(
                 f"{file} has a stray quote, by the looks of it in line {line}; put that field in "
                 "quotes and double the quote inside it."
             )
@@ -199,7 +201,7 @@ def _numbered(reader: Any, data: bytes, file: Path) -> Iterator[tuple[int, list[
     except UnicodeDecodeError:
         check_utf8(data, file)
     except csv.Error as error:
-        raise ValueError(
+        raise InputError(
             f"line {line} of {file} has a quote that is not closed or not where a field ends "
             f"({error}); repair that line."
         ) from None
@@ -213,7 +215,7 @@ def check_utf8(data: bytes, file: Path) -> None:
         data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(
+        raise InputError(
             f"{file} is not UTF-8 text (line {line}, byte {error.start + 1} of the file); "
             "save it again with the encoding UTF-8."
         ) from None
@@ -221,7 +223,7 @@ def check_utf8(data: bytes, file: Path) -> None:
 
 def damaged(file: Path, kind: str, error: BaseException) -> NoReturn:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-    raise ValueError(
+    raise InputError(
         f"{file} could not be read as {kind} ({reason}): it is truncated, damaged or in another "
         "format; write or download it again."
     ) from error

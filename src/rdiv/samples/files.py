@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from rdiv.errors import InputError, InputFileError, MissingExtraError, MissingFileError
 from rdiv.samples.csv_files import check_utf8, damaged, read_csv, typed_column
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ def read(path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
     file, name = _locate(os.path.expanduser(os.fsdecode(path)), data_dir)
     kind = _kind(file)
     if name is not None and kind != "npz":
-        raise ValueError(f"::{name} picks an array of an npz file, but {file} is a {kind} file.")
+        raise InputError(f"::{name} picks an array of an npz file, but {file} is a {kind} file.")
     if file.is_file() and file.stat().st_size == 0:
-        raise ValueError(f"{file} is empty; check how it was written.")
+        raise InputError(f"{file} is empty; check how it was written.")
     if kind == "npz":
         return _read_npz(file, name)
     if kind == "npy":
@@ -97,7 +98,7 @@ def find_file(
     >>> find_file("no-such-file.csv")
     Traceback (most recent call last):
     ...
-    FileNotFoundError: there is no file no-such-file.csv...
+    rdiv.errors.MissingFileError: there is no file no-such-file.csv...
     """
     return _locate(os.path.expanduser(os.fsdecode(path)), data_dir)[0]
 
@@ -117,14 +118,14 @@ def _locate(path: str, data_dir: str | os.PathLike[str] | None) -> tuple[Path, s
     also = f" (nor in {folder})" if folder and not wanted.is_absolute() else ""
     names = [name for place in places for name in _names_in(Path(place).parent)]
     near = _near(wanted.name, names)
-    raise FileNotFoundError(f"there is no file {wanted}{also}; {near or 'check the path.'}")
+    raise MissingFileError(f"there is no file {wanted}{also}; {near or 'check the path.'}")
 
 
 def _readable(file: Path) -> Path:
     if file.is_dir():
-        raise IsADirectoryError(f"{file} is a directory, expected a file; name a file inside it.")
+        raise InputFileError(f"{file} is a directory, expected a file; name a file inside it.")
     if not os.access(file, os.R_OK):
-        raise PermissionError(f"{file} may not be read by you; change its permissions.")
+        raise InputFileError(f"{file} may not be read by you; change its permissions.")
     return file
 
 
@@ -146,7 +147,7 @@ def _kind(file: Path) -> str:
     kind = _TEXT.get(suffix) or (None if name.endswith(".gz") else _BINARY.get(suffix))
     if kind is None:
         ending = "".join(Path(name).suffixes[-2:]) or "no ending"
-        raise ValueError(
+        raise InputError(
             f"{file} has {ending}, which rdiv does not read; save it as one of {_FORMATS}."
         )
     return kind
@@ -156,7 +157,7 @@ def _require_polars(kind: str) -> None:
     try:
         import polars  # noqa: F401
     except ImportError:
-        raise ImportError(
+        raise MissingExtraError(
             f'reading {kind} files needs polars; install it with pip install "rdiv[cli]"'
         ) from None
 
@@ -193,21 +194,21 @@ def _choose(names: list[str], name: str | None, file: Path) -> list[str]:
         return [name]
     if name is not None:
         near = _near(name, names) or f"choose one of them with {file}::NAME."
-        raise ValueError(f"{file} has no array {name!r}, it holds {', '.join(names)}; {near}")
+        raise InputError(f"{file} has no array {name!r}, it holds {', '.join(names)}; {near}")
     if set(names) in ({"x", "y"}, {"X", "y"}):
         return sorted(names, key=str.lower)
     if len(names) == 1:
         return names
     if not names:
-        raise ValueError(f"{file} holds no arrays; check how it was written.")
-    raise ValueError(
+        raise InputError(f"{file} holds no arrays; check how it was written.")
+    raise InputError(
         f"{file} holds several arrays ({', '.join(names)}); choose one with {file}::{names[0]}."
     )
 
 
 def _broken_array(file: Path, kind: str, error: Exception) -> NoReturn:
     if "allow_pickle" in str(error):
-        raise ValueError(
+        raise InputError(
             f"{file} holds pickled Python objects, which rdiv never loads because they can run "
             "code; save plain arrays of numbers."
         ) from None
@@ -238,10 +239,10 @@ def _read_text(file: Path) -> bytes:
             damaged(file, "gzip", error)
     data = data.removeprefix(codecs.BOM_UTF8)
     if not data or data.isspace():
-        raise ValueError(f"{file} is empty; check how it was written.")
+        raise InputError(f"{file} is empty; check how it was written.")
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise ValueError(
+        raise InputError(
             f"{file} has zero bytes (the first in line {line}), so it is UTF-16 text or damaged; "
             "save it as UTF-8 text."
         )
@@ -257,7 +258,7 @@ def _read_json_lines(data: bytes, file: Path) -> pl.DataFrame:
         check_utf8(data, file)
         for number, line in enumerate(data.splitlines(), start=1):
             if line.strip() and not _is_json_object(line):
-                raise ValueError(
+                raise InputError(
                     f"line {number} of {file} is not a JSON object; expected one "
                     '{"column": value, ...} a line.'
                 ) from None
@@ -267,7 +268,7 @@ def _read_json_lines(data: bytes, file: Path) -> pl.DataFrame:
 
 def _is_json_object(line: bytes) -> bool:
     def refuse(constant: str) -> NoReturn:
-        raise ValueError(constant)  # NaN and Infinity are Python's, not JSON's
+        raise InputError(constant)  # NaN and Infinity are Python's, not JSON's
 
     try:
         return isinstance(json.loads(line, parse_constant=refuse), dict)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.samples.row_keys import number_words, text_words
 
 __all__ = [
@@ -52,7 +53,7 @@ def check_columns(p: Any, q: Any) -> None:
     for name, frame in (("p", p), ("q", q)):
         bad = [column for column in frame.columns if not isinstance(column, str)]
         if bad:
-            raise ValueError(
+            raise InputError(
                 f"column names must be text, got {bad[0]!r} in {name}; rename the columns."
             )
     only_p = [name for name in p.columns if name not in set(q.columns)]
@@ -60,7 +61,7 @@ def check_columns(p: Any, q: Any) -> None:
     if only_p or only_q:
         parts = [f"{quoted(only_p)} only in p"] if only_p else []
         parts += [f"{quoted(only_q)} only in q"] if only_q else []
-        raise ValueError(
+        raise InputError(
             f"p and q must have the same columns, got {' and '.join(parts)}; "
             "drop the extra columns or check that the right files were paired."
         )
@@ -75,7 +76,7 @@ def stack(p: Any, q: Any) -> Any:
     import narwhals as nw
 
     if p.implementation is not q.implementation:
-        raise TypeError(
+        raise InputTypeError(
             f"p and q must be frames of one library, got {p.implementation.name.lower()} and "
             f"{q.implementation.name.lower()}; convert one of them."
         )
@@ -143,7 +144,7 @@ def _common_type(name: str, p: Any, q: Any) -> Any:
     if kinds == {"date", "datetime"}:
         return nw.Datetime("us")
     if len(kinds) > 1:
-        raise ValueError(
+        raise InputError(
             f"column {name!r} must hold the same kind of values on both sides, got {_family(p)} in "
             f"p and {_family(q)} in q; convert it or check that the right files were paired."
         )
@@ -205,7 +206,7 @@ def _with_all_levels(name: str, p: Any, q: Any) -> tuple[Any, Any]:
 def _time_zone(name: str, p: Any, q: Any) -> str | None:
     zones = {column.dtype.time_zone for column in (p, q) if _family(column) == "datetime"}
     if len(zones) > 1:
-        raise ValueError(
+        raise InputError(
             f"column {name!r} must have one time zone, got {_zones(zones)}; convert one side."
         )
     zone: str | None = zones.pop()
@@ -252,7 +253,7 @@ def refuse_infinite(frame: Any) -> None:
             if count:
                 bad.append(f"{name!r} ({count})")
     if bad:
-        raise ValueError(
+        raise InputError(
             f"columns must be finite or missing, got infinite values in {', '.join(bad[:8])}; "
             "replace them or leave those cells empty."
         )

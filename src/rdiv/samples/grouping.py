@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.samples.frames import quoted
 from rdiv.samples.rows import plain_array
 
@@ -24,24 +25,24 @@ def design_labels(x: Any, design: Design, role: str, n_p: int, n_q: int) -> NDAr
         return None
     if isinstance(design, str):
         if not hasattr(x, "columns"):
-            raise ValueError(
+            raise InputError(
                 f"{role}= names a column of a frame, got arrays and {role}={design!r}; "
                 "pass a pair of arrays, one a sample."
             )
         if design not in x.columns:
-            raise ValueError(f"{role}={design!r} is the target column; choose another column.")
+            raise InputError(f"{role}={design!r} is the target column; choose another column.")
         values = x[design].to_list()
     else:
         pair = [np.asarray(plain_array(part)) for part in design]
         if len(pair) != 2 or (len(pair[0]), len(pair[1])) != (n_p, n_q):
-            raise ValueError(
+            raise InputError(
                 f"{role}= must be a column name or a pair of arrays of {n_p} and {n_q} labels, "
                 f"got lengths {[len(part) for part in pair]}."
             )
         values = [*pair[0].tolist(), *pair[1].tolist()]
     missing = sum(value is None or value != value for value in values)
     if missing:
-        raise ValueError(f"{role} must have no missing values, got {missing}; fill or drop them.")
+        raise InputError(f"{role} must have no missing values, got {missing}; fill or drop them.")
     return np.array([_label(value) for value in values])
 
 
@@ -55,7 +56,7 @@ def check_design(
     groups: NDArray[Any] | None, strata: NDArray[Any] | None, is_p: NDArray[np.bool_]
 ) -> None:
     if strata is not None and not _exchangeable(strata, is_p):
-        raise ValueError(
+        raise InputError(
             "strata must hold rows of both samples, got none that does; "
             "rows could never change sides."
         )
@@ -63,20 +64,20 @@ def check_design(
         return
     both = sorted(set(groups[is_p]) & set(groups[~is_p]))
     if both:
-        raise ValueError(
+        raise InputError(
             f"a group must lie in one sample, got {quoted(both, 3)} in both; "
             "if rows of one group are to be compared across samples (a paired design), use strata=."
         )
     counts = len(set(groups[is_p])), len(set(groups[~is_p]))
     if min(counts) < FEWEST_UNITS:
-        raise ValueError(
+        raise InputError(
             f"each sample needs at least {FEWEST_UNITS} groups, got {counts[0]} in p and "
             f"{counts[1]} in q."
         )
     if strata is not None:
         split = len({*zip(groups.tolist(), strata.tolist(), strict=True)}) - sum(counts)
         if split:
-            raise ValueError(
+            raise InputError(
                 "with groups= and strata= a group must lie in one stratum, "
                 f"got {split} that do not."
             )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.samples.frames import as_frame, frame_words, is_frame
 from rdiv.samples.row_keys import Keys, array_keys, label_words, row_keys
 from rdiv.samples.rows import DatasetRows, FrameRows, rows_at_once
@@ -170,7 +171,7 @@ class Pool:
     def columnwise(self) -> FrameRows:
         """The rows of a table, a column at a time."""
         if self.table is None:
-            raise TypeError("these rows are an array, not a table.")
+            raise InputTypeError("these rows are an array, not a table.")
         return self.table.part(self.rows)
 
     @property
@@ -258,7 +259,7 @@ def require_finite(x: NDArray[np.floating], *, who: str) -> None:
     >>> require_finite(np.array([[1.0, np.nan]]), who="kde")
     Traceback (most recent call last):
     ...
-    ValueError: kde needs finite inputs, got 1 NaN or infinite value in column 1; ...
+    rdiv.errors.InputError: kde needs finite inputs, got 1 NaN or infinite value in column 1; ...
     """
     finite = np.isfinite(x)
     if finite.all():
@@ -266,7 +267,7 @@ def require_finite(x: NDArray[np.floating], *, who: str) -> None:
     bad = np.flatnonzero(~finite.reshape(len(x), -1).all(axis=0))
     count = int((~finite).sum())
     shown = ", ".join(str(column) for column in bad[:8]) + (", ..." if len(bad) > 8 else "")
-    raise ValueError(
+    raise InputError(
         f"{who} needs finite inputs, got {count} NaN or infinite "
         f"value{'s' if count > 1 else ''} in column{'s' if len(bad) > 1 else ''} {shown}; "
         "drop or fill them, pass a data frame (missing cells are then imputed), "

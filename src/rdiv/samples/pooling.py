@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.samples.frames import check_columns, refuse_infinite, stack
 from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
 from rdiv.samples.pool import Pool, content_keys
@@ -63,11 +64,11 @@ def resolve_seed(rng: int | np.integer | np.random.Generator | None) -> int:
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(2**53))
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer):
-        raise TypeError(
+        raise InputTypeError(
             f"rng must be an integer, a numpy Generator or None, got {type(rng).__name__}."
         )
     if rng < 0:
-        raise ValueError(f"rng must be 0 or larger, got {rng}.")
+        raise InputError(f"rng must be 0 or larger, got {rng}.")
     return int(rng)
 
 
@@ -166,26 +167,26 @@ def _stage_stream(entropy: tuple[int, int], stage: Stage) -> np.random.Generator
 def _check_pair(p: Sample, q: Sample, target: str | None) -> None:
     arrays = [_is_array(sample.x) for sample in (p, q)]
     if arrays[0] != arrays[1]:
-        raise TypeError(
+        raise InputTypeError(
             "p and q must both be arrays or both be frames, got "
             + " and ".join("an array" if array else "a frame" for array in arrays)
             + "; convert one of them."
         )
     if (p.y is None) != (q.y is None):
-        raise ValueError(
+        raise InputError(
             f"both samples need a target or neither, got a pair (X, y) only for "
             f"{'p' if q.y is None else 'q'}."
         )
     for sample, name in ((p, "p"), (q, "q")):
         if sample.y is not None and len(sample.y) != len(sample.x):
-            raise ValueError(
+            raise InputError(
                 f"X and y must have as many rows, got {len(sample.x)} and {len(sample.y)} "
                 f"in {name}."
             )
     if target is not None and p.y is not None:
-        raise ValueError("pass target= or pairs (X, y), not both.")
+        raise InputError("pass target= or pairs (X, y), not both.")
     if target is not None and arrays[0]:
-        raise ValueError(
+        raise InputError(
             f"target= names a column of a frame, got arrays and target={target!r}; "
             "pass each sample as a pair (X, y)."
         )
@@ -193,7 +194,7 @@ def _check_pair(p: Sample, q: Sample, target: str | None) -> None:
 
 def _check_sizes(n_p: int, n_q: int) -> None:
     if min(n_p, n_q) < FEWEST_UNITS:
-        raise ValueError(
+        raise InputError(
             f"each sample needs at least {FEWEST_UNITS} rows, got {n_p} in p and {n_q} in q; "
             "check that the files are not empty."
         )
@@ -201,14 +202,14 @@ def _check_sizes(n_p: int, n_q: int) -> None:
 
 def _stack_arrays(p: Any, q: Any) -> Any:
     if p.shape[1:] != q.shape[1:]:
-        raise ValueError(
+        raise InputError(
             f"p and q must have the same columns, got p of shape {p.shape} and q of shape "
             f"{q.shape}; drop the extra columns or check that the right files were paired."
         )
     if 0 in p.shape[1:]:
-        raise ValueError(f"samples need at least one column, got shape {p.shape}.")
+        raise InputError(f"samples need at least one column, got shape {p.shape}.")
     if p.ndim > 2 and (p.dtype == np.uint8) != (q.dtype == np.uint8):
-        raise ValueError(
+        raise InputError(
             f"images of both samples must have one scale, got {p.dtype} in p and {q.dtype} in q; "
             "convert both to uint8 or both to floats in [0, 1]."
         )
@@ -232,7 +233,7 @@ def _check_named(p: Any, q: Any, role: str, name: str) -> None:
     where = "in neither sample" if not any(inside) else f"only in {'p' if inside[0] else 'q'}"
     near = get_close_matches(name, [*p.columns, *q.columns], n=1)
     hint = f"; did you mean {near[0]!r}?" if near and not any(inside) else "; check the name."
-    raise ValueError(f"the {role} column must be in both samples, found {name!r} {where}{hint}")
+    raise InputError(f"the {role} column must be in both samples, found {name!r} {where}{hint}")
 
 
 def _target(x: Any, p: Sample, q: Sample, target: str | None) -> tuple[Any, NDArray[Any] | None]:
@@ -242,13 +243,13 @@ def _target(x: Any, p: Sample, q: Sample, target: str | None) -> tuple[Any, NDAr
     if p.y is None:
         return x, None
     if (p.y.dtype.kind in "biuf") != (q.y.dtype.kind in "biuf"):
-        raise ValueError("the target must be numbers on both sides or text on both sides.")
+        raise InputError("the target must be numbers on both sides or text on both sides.")
     return x, np.concatenate([p.y, q.y])
 
 
 def _finite_target(y: NDArray[np.float64]) -> NDArray[np.float64]:
     if not np.isfinite(y).all():
-        raise ValueError(
+        raise InputError(
             f"the target must be finite, got {int((~np.isfinite(y)).sum())} infinite values; "
             "drop those rows first."
         )
@@ -259,5 +260,5 @@ def _check_inputs(x: Any) -> None:
     if _is_array(x):
         return
     if not x.columns:
-        raise ValueError("the samples need at least one input column besides the target.")
+        raise InputError("the samples need at least one input column besides the target.")
     refuse_infinite(x)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.samples.frames import python_values
 from rdiv.samples.rows import as_table
 
@@ -129,7 +130,7 @@ def fit_preparation(frame: Any) -> Preparation:
     """
     table = as_table(frame)
     if not table.columns:
-        raise ValueError("a frame without columns has no inputs; keep at least one column.")
+        raise InputError("a frame without columns has no inputs; keep at least one column.")
     kinds = {name: column_kind(table.get_column(name)) for name in table.columns}
     parts: list[_Numbers | _Levels | _Empty] = []
     numbers = tuple(name for name, kind in kinds.items() if kind == "number")
@@ -306,7 +307,7 @@ def column_kind(column: Any) -> _Kind:
     odd = [value for value in found if dtype != nw.Object or isinstance(value, _NESTED)]
     if odd:
         what = f"{type(odd[0]).__name__} objects" if dtype in (nw.Object, nw.Unknown) else dtype
-        raise TypeError(
+        raise InputTypeError(
             f"column {column.name!r} holds {what}, expected numbers, booleans, dates, times, text "
             "or categories; convert or drop it."
         )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.progress import counting
 from rdiv.samples.frames import as_frame, gather
 from rdiv.samples.row_keys import Keys, array_keys
@@ -85,7 +86,7 @@ class DatasetRows:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("rows of a dataset are read into a new array; a copy is needed.")
+            raise InputError("rows of a dataset are read into a new array; a copy is needed.")
         x = np.empty(self.shape, self.dtype)
         step = rows_at_once(self.row_shape)
         for start in range(0, len(self), step):
@@ -113,7 +114,7 @@ class DatasetRows:
             rows[here], keys[here] = read, array_keys(read)
         changed = (keys != self.keys).any(axis=1)
         if changed.any():
-            raise ValueError(
+            raise InputError(
                 "a dataset must give the same row whenever it is read, got another one for item "
                 f"{self.place[changed][0]}; turn random transforms off."
             )
@@ -136,10 +137,10 @@ def plain_array(obj: Any) -> Any:
 def read_dataset(dataset: Any, name: str) -> tuple[DatasetRows, NDArray[Any] | None]:
     """Read a map-style dataset once, in batches: the hash of every row, and the targets."""
     if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
-        raise TypeError(f"{name} must be a map-style dataset, got an iterable one.")
+        raise InputTypeError(f"{name} must be a map-style dataset, got an iterable one.")
     n = len(dataset)
     if n == 0:
-        raise ValueError(f"{name} must have rows, got an empty dataset.")
+        raise InputError(f"{name} must have rows, got an empty dataset.")
     parts = _parts(dataset[0], name)
     first = _row(dataset[0])
     _check_numbers(first, name)
@@ -176,7 +177,7 @@ def _items(dataset: Any, places: NDArray[np.intp]) -> list[Any]:
 def _parts(item: Any, name: str) -> int:
     parts = len(item) if isinstance(item, tuple | list) else 1
     if parts > 2:
-        raise ValueError(
+        raise InputError(
             f"items of a dataset must be rows or pairs (row, target), got {parts} parts in {name}."
         )
     return parts
@@ -188,7 +189,7 @@ def _row(item: Any) -> NDArray[Any]:
 
 def _check_numbers(row: NDArray[Any], name: str) -> None:
     if row.dtype.kind not in "biuf":
-        raise TypeError(
+        raise InputTypeError(
             f"rows of a dataset must be numbers, got {name} with rows of type {row.dtype}; "
             "turn them into arrays or tensors in the dataset."
         )
@@ -200,7 +201,7 @@ def _stacked(
     wanted = rows[0].dtype
     for row, place in zip(rows, places, strict=True):
         if (row.shape or (1,)) != shape or row.dtype != wanted:
-            raise ValueError(
+            raise InputError(
                 f"rows of a dataset must have one shape and type, got {row.shape} of {row.dtype} "
                 f"for item {place} beside {shape} of {wanted}; resize or convert them."
             )

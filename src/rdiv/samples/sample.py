@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.samples.frames import as_frame, is_frame, quoted
 from rdiv.samples.rows import is_torch_dataset, plain_array, read_dataset
 
@@ -37,7 +38,7 @@ def target_values(y: Any) -> NDArray[Any]:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise ValueError(
+        raise InputError(
             f"the target must be one value per row, got shape {values.shape}; "
             "pass one column, labels not one-hot."
         )
@@ -47,7 +48,7 @@ def target_values(y: Any) -> NDArray[Any]:
     else:
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
     if missing.any():
-        raise ValueError(
+        raise InputError(
             f"the target must have no missing values, got {int(missing.sum())} of {len(values)}; "
             "drop those rows first."
         )
@@ -105,19 +106,19 @@ def guess_task(values: NDArray[Any]) -> Task:
 def resolve_task(values: NDArray[Any] | None, asked: str | None, kind: str | None) -> Task:
     """Settle the task from the target, what the user asked for and what the model can do."""
     if asked is not None and asked not in TASKS:
-        raise ValueError(f"task must be one of {', '.join(TASKS)}, got {asked!r}.")
+        raise InputError(f"task must be one of {', '.join(TASKS)}, got {asked!r}.")
     if asked is not None and kind is not None and asked != kind:
-        raise ValueError(
+        raise InputError(
             f"the model does {kind}, got task={asked!r}; drop task= or choose another model."
         )
     wanted = kind or asked or (guess_task(values) if values is not None else "density")
     if wanted != "density" and values is None:
-        raise ValueError(
+        raise InputError(
             f"{wanted} needs a target, got none; name the column with target= "
             "or pass each sample as a pair (X, y)."
         )
     if wanted == "regression" and values is not None and values.dtype.kind not in "biuf":
-        raise ValueError(
+        raise InputError(
             f"regression needs a target of numbers, got text such as {str(values[0])!r}; "
             "use a classifier or another target column."
         )
@@ -132,7 +133,7 @@ def encode_labels(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]
     """Codes ``(n,)`` and sorted classes, refusing a pool with one class only."""
     classes, codes = np.unique(values, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(
+        raise InputError(
             f"classification needs at least two classes in the pool, got only "
             f"{classes[0]!s}; choose another target column."
         )
@@ -150,7 +151,7 @@ class Sample:
 def as_sample(obj: Any, name: str) -> Sample:
     if isinstance(obj, tuple):
         if len(obj) != 2:
-            raise ValueError(
+            raise InputError(
                 f"a sample given as a tuple must be a pair (X, y), got {len(obj)} parts in {name}."
             )
         return Sample(_rows(obj[0], name), target_values(plain_array(obj[1])))
@@ -176,7 +177,7 @@ def _rows(obj: Any, name: str) -> Any:
     columns = list(getattr(obj, "column_names", getattr(obj, "columns", ())))
     twice = [column for column in dict.fromkeys(columns) if columns.count(column) > 1]
     if twice:
-        raise ValueError(
+        raise InputError(
             f"column names must be unique, got {quoted(twice)} more than once in {name}; "
             "rename them."
         )
@@ -187,18 +188,18 @@ def _array(obj: Any, name: str) -> NDArray[Any]:
     try:
         x = np.asarray(obj)
     except ValueError:
-        raise ValueError(
+        raise InputError(
             f"{name} must be a rectangular array, got rows of different lengths."
         ) from None
     if x.dtype.kind not in "biuf":
-        raise TypeError(
+        raise InputTypeError(
             f"an array must hold numbers, got {name} of type {x.dtype}; pass a pandas, polars or "
             "pyarrow frame for columns of text, categories or dates."
         )
     if x.dtype.itemsize > 8:  # extended precision has padding, and no model has it
         x = x.astype(np.float64)
     if x.ndim == 0:
-        raise ValueError(f"{name} must have rows, got a single number.")
+        raise InputError(f"{name} must have rows, got a single number.")
     return x[:, None] if x.ndim == 1 else x
 
 

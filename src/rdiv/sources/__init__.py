@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rdiv.errors import InputTypeError
 from rdiv.names import chosen
 from rdiv.samples.files import read
 from rdiv.sources.blob import Blob
@@ -55,7 +56,7 @@ def as_source(obj: Any) -> Source:
         named: Source = chosen(obj, BY_NAME, "source")()
         return named
     if isinstance(obj, type):
-        raise TypeError(f"a source must be an object, got the class {obj.__name__}; add ().")
+        raise InputTypeError(f"a source must be an object, got the class {obj.__name__}; add ().")
     if hasattr(obj, "draw"):
         source: Source = obj
         return source
@@ -66,7 +67,7 @@ def as_source(obj: Any) -> Source:
         return Pair(*obj)
     if callable(obj):
         return Drawn(obj)
-    raise TypeError(
+    raise InputTypeError(
         "a source must be a name, an object with draw(n, rng, null), a function or a pair of "
         f"samples, got {type(obj).__name__}."
     )

@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from rdiv.errors import InputError
 from rdiv.names import chosen_from
 from rdiv.sources.images import linear_weights
 
@@ -171,14 +172,14 @@ def check_corruption(kind: str, severity: int, fraction: float = 1.0) -> None:
     >>> check_corruption("snow", 6)
     Traceback (most recent call last):
     ...
-    ValueError: severity must be a whole number from 1 to 5, got 6.
+    rdiv.errors.InputError: severity must be a whole number from 1 to 5, got 6.
     """
     chosen_from(dict.fromkeys(KINDS), kind, "corruption")
     whole = isinstance(severity, int | np.integer) and not isinstance(severity, bool)
     if not whole or not 1 <= severity <= 5:
-        raise ValueError(f"severity must be a whole number from 1 to 5, got {severity!r}.")
+        raise InputError(f"severity must be a whole number from 1 to 5, got {severity!r}.")
     if not 0 < fraction <= 1:
-        raise ValueError(
+        raise InputError(
             f"fraction must be above 0 and at most 1, got {fraction!r}; it is the share of "
             "corrupted rows in q, so 5 % is 0.05."
         )
@@ -187,14 +188,14 @@ def check_corruption(kind: str, severity: int, fraction: float = 1.0) -> None:
 def _checked(images: NDArray[Any]) -> NDArray[Any]:
     images = np.asarray(images)
     if images.ndim != 4:
-        raise ValueError(
+        raise InputError(
             "images must have the shape (n, channels, height, width), got an array of shape "
             f"{images.shape}; add the axes that are missing."
         )
     if images.dtype.kind == "f" and (images.size == 0 or 0 <= images.min() <= images.max() <= 1):
         return images
     if images.dtype != np.uint8:
-        raise ValueError(
+        raise InputError(
             f"images must be bytes or floats in [0, 1], got {images.dtype} with other values; "
             "convert them first."
         )

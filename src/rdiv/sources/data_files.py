@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, MissingFileError
 from rdiv.names import chosen_from
 
 __all__ = ["DATA_FILES", "DataFile", "arrays_digest", "data_dir", "data_file"]
@@ -85,12 +86,12 @@ def data_file(file: str, folder: str | Path | None = None) -> Path:
     known = chosen_from(DATA_FILES, name, "data file")
     path = data_dir(folder) / known.file
     if not path.is_file():
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"the data file {known.file} is not in {path.parent}; {_how_to_get(name)}"
         )
     stat = path.stat()
     if _digest_of(path, stat.st_mtime_ns, stat.st_size) != known.digest:
-        raise ValueError(
+        raise InputError(
             f"{path} has a wrong checksum, so it is damaged or another file; delete it and "
             + (f"run 'rdiv data fetch {name}'." if known.made is None else "copy it again.")
         )

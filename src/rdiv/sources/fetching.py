@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, InputFileError, MissingExtraError
 from rdiv.names import chosen_from
 from rdiv.sources.data_files import DATA_FILES, arrays_digest, data_dir, data_file
 
@@ -55,7 +56,7 @@ def _idx(path: Path) -> NDArray[np.uint8]:
         content = stream.read()
     axes = content[3]
     if content[:3] != b"\0\0\x08":
-        raise ValueError(f"{path.name} does not hold bytes in the idx format.")
+        raise InputError(f"{path.name} does not hold bytes in the idx format.")
     shape = np.frombuffer(content, ">u4", axes, offset=4).astype(int)
     return np.frombuffer(content, np.uint8, offset=4 + 4 * axes).reshape(shape)
 
@@ -183,7 +184,7 @@ def fetch(name: str, folder: str | Path | None = None, *, origin: str | None = N
     >>> fetch("higs")
     Traceback (most recent call last):
     ...
-    ValueError: unknown data file 'higs'; did you mean 'higgs'? Known: higgs, mnist, ...
+    rdiv.errors.InputError: unknown data file 'higs'; did you mean 'higgs'? Known: higgs, mnist, ...
     """
     known = chosen_from(DATA_FILES, name, "data file")
     try:
@@ -206,7 +207,7 @@ def fetch(name: str, folder: str | Path | None = None, *, origin: str | None = N
     except OSError as error:
         if error.errno is None:  # a sentence of our own
             raise
-        raise OSError(
+        raise InputFileError(
             f"{place} cannot be written: {error.strerror}; choose another folder."
         ) from error
     return place
@@ -224,7 +225,7 @@ def _downloader(recipe: Recipe) -> Any:
             import PIL.Image  # noqa: F401
     except ImportError as error:
         what = "pooch" if error.name == "pooch" else "Pillow"
-        raise ImportError(
+        raise MissingExtraError(
             f'fetching data needs {what}; install it with pip install "rdiv[data]".'
         ) from None
     return HTTPDownloader(timeout=TIMEOUT)
@@ -237,7 +238,7 @@ def _download(download: Any, address: str, place: Path) -> None:
         answer = getattr(error, "response", None)
         said = error.strerror or type(error).__name__
         reason = said if answer is None else f"the server answers {answer.status_code}"
-        raise OSError(
+        raise InputFileError(
             f"{address} could not be downloaded ({reason}) and nothing was kept; "
             "check the connection and try again."
         ) from error
@@ -251,7 +252,7 @@ def _prepared(name: str, recipe: Recipe, folder: Path) -> Arrays:
     except Exception:  # a page of an error, a truncated file, another format
         same = False
     if not same:
-        raise ValueError(
+        raise InputError(
             f"what was downloaded for {name} has a wrong checksum and was not kept; try again, "
             "and if that does not help, the public files have changed: please report it."
         )

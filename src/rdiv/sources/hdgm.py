@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.sources.protocol import q_rows
 
 __all__ = ["Hdgm"]
@@ -53,7 +54,7 @@ class Hdgm:
 
     def __post_init__(self) -> None:
         if self.d < 2:
-            raise ValueError(f"hdgm needs at least 2 columns, got d={self.d}.")
+            raise InputError(f"hdgm needs at least 2 columns, got d={self.d}.")
 
     def draw(
         self, n: int, rng: np.random.Generator, null: bool = False

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.sources.data_files import data_file
 from rdiv.sources.protocol import q_rows
 
@@ -49,7 +50,7 @@ class Higgs:
 
     def __post_init__(self) -> None:
         if isinstance(self.columns, str) and self.columns not in ("jet-phi", "all"):
-            raise ValueError(
+            raise InputError(
                 f"columns must be 'jet-phi', 'all' or column numbers, got {self.columns!r}."
             )
         if not isinstance(self.columns, str):
@@ -77,7 +78,7 @@ class Higgs:
         m = q_rows(n, self.ratio)
         needed, there = (n + m, len(background)) if null else (max(n, m), len(signal))
         if needed > there or n > len(background):
-            raise ValueError(
+            raise InputError(
                 f"higgs has {len(background)} background and {len(signal)} signal rows, got a draw "
                 f"of {n} + {m}; ask for fewer."
             )
@@ -97,5 +98,5 @@ class Higgs:
             return background.astype(np.float64), signal.astype(np.float64)
         chosen = list(JET_PHI if isinstance(self.columns, str) else self.columns)
         if not all(0 <= column < background.shape[1] for column in chosen):
-            raise ValueError(f"higgs has columns 0 to {background.shape[1] - 1}, got {chosen}.")
+            raise InputError(f"higgs has columns 0 to {background.shape[1] - 1}, got {chosen}.")
         return background[:, chosen].astype(np.float64), signal[:, chosen].astype(np.float64)

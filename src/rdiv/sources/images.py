@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
+
 __all__ = [
     "channels_first",
     "check_size",
@@ -34,11 +36,11 @@ def check_size(size: int) -> None:
     >>> check_size(4)
     Traceback (most recent call last):
     ...
-    ValueError: size must be a whole number of at least 8 pixels, got 4.
+    rdiv.errors.InputError: size must be a whole number of at least 8 pixels, got 4.
     """
     whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
     if not whole or size < 8:
-        raise ValueError(f"size must be a whole number of at least 8 pixels, got {size!r}.")
+        raise InputError(f"size must be a whole number of at least 8 pixels, got {size!r}.")
 
 
 def resized(images: Bytes, size: int) -> Bytes:
@@ -103,7 +105,7 @@ def disjoint(
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
     if n + m > there:
-        raise ValueError(f"{what}, got a draw of {n} + {m} disjoint ones; ask for fewer.")
+        raise InputError(f"{what}, got a draw of {n} + {m} disjoint ones; ask for fewer.")
     order = rng.permutation(there)
     return order[:n], order[n : n + m]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.names import chosen_from
 from rdiv.sources.data_files import data_file
 from rdiv.sources.images import check_size, disjoint, noted, overlap, resized
@@ -76,7 +77,7 @@ class Mnist:
             rows_p, rows_q = disjoint(len(real), n, m, rng, f"mnist has {len(real)} real digits")
             return self._images(real[rows_p]), self._images(real[rows_q])
         if n > len(real) or m > len(fake):
-            raise ValueError(
+            raise InputError(
                 f"mnist has {len(real)} real and {len(fake)} generated digits, got a draw of "
                 f"{n} + {m}; ask for fewer."
             )
@@ -151,7 +152,7 @@ class ColoredMnist:
         chosen_from(dict.fromkeys(P_COLOURS), self.p_colour, "p_colour")
         for name in ("colour_noise", "label_noise"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(
+                raise InputError(
                     f"{name} must be a probability, got {getattr(self, name)!r}; choose a number "
                     "from 0 to 1."
                 )

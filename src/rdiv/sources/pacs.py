@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.names import chosen_from
 from rdiv.sources.data_files import data_file
 from rdiv.sources.images import channels_first, check_size, disjoint, overlap, resized
@@ -43,7 +44,7 @@ class Pacs:
     >>> Pacs("photo", "drawing")
     Traceback (most recent call last):
     ...
-    ValueError: unknown domain 'drawing'; Known: photo, art_painting, cartoon, sketch.
+    rdiv.errors.InputError: unknown domain 'drawing'; Known: photo, art_painting, cartoon, sketch.
     """
 
     domain_p: str = "art_painting"
@@ -59,7 +60,7 @@ class Pacs:
         for domain in (self.domain_p, self.domain_q):
             chosen_from(DOMAINS, domain, "domain")
         if self.domain_p == self.domain_q:
-            raise ValueError(
+            raise InputError(
                 f"domain_p and domain_q must differ, got {self.domain_p!r} twice; for two samples "
                 "of one domain draw the null."
             )
@@ -86,7 +87,7 @@ class Pacs:
             rows_p, rows_q = disjoint(len(p[0]), n, m, rng, there)
             return self._taken(p, rows_p), self._taken(p, rows_q)
         if n > len(p[0]) or m > len(q[0]):
-            raise ValueError(
+            raise InputError(
                 f"pacs has {len(p[0])} {self.domain_p} and {len(q[0])} {self.domain_q} images, got "
                 f"a draw of {n} + {m}; ask for fewer."
             )

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.samples.frames import as_frame, gather, is_frame
 from rdiv.samples.pool import content_keys
 from rdiv.samples.row_keys import digest
@@ -43,7 +44,7 @@ def q_rows(n: int, ratio: float) -> int:
     400 50
     """
     if not ratio > 0:
-        raise ValueError(f"ratio must be positive, got {ratio}; it is rows of q per row of p.")
+        raise InputError(f"ratio must be positive, got {ratio}; it is rows of q per row of p.")
     return max(1, round(n * ratio))
 
 
@@ -86,7 +87,7 @@ class Pair:
         m = q_rows(n, self.ratio)
         rows_p, rows_q = _length(self.p), _length(self.q)
         if n + m * null > rows_p or (not null and m > rows_q):
-            raise ValueError(
+            raise InputError(
                 f"{self.name} has {rows_p} + {rows_q} rows, got a draw of {n} + {m}"
                 f"{' disjoint rows of p' if null else ''}; ask for fewer rows."
             )
@@ -118,7 +119,7 @@ class Drawn:
         """Call the function."""
         drawn = self.function(n, rng, null)
         if not isinstance(drawn, tuple) or len(drawn) != 2:
-            raise TypeError(
+            raise InputTypeError(
                 f"the source {self} must return a pair of samples (p, q), got "
                 f"{type(drawn).__name__}."
             )

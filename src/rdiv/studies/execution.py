@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, MissingExtraError, SchedulerError, WorkerError
 from rdiv.studies.study import Key, Study
 from rdiv.studies.trial import Row, run_trial
 
@@ -34,7 +35,7 @@ def run_keys(
 ) -> Iterator[Row]:
     """Run trials and yield their rows as they finish, in any order."""
     if scheduler is not None and n_jobs not in (None, 1):
-        raise ValueError(f"choose n_jobs or scheduler, got n_jobs={n_jobs} and {scheduler!r}.")
+        raise InputError(f"choose n_jobs or scheduler, got n_jobs={n_jobs} and {scheduler!r}.")
     study = _loaded(study)
     if scheduler is not None:
         return _on_dask(study, iter(keys), scheduler)
@@ -102,7 +103,7 @@ def _in_processes(study: Study, keys: Iterator[Key], n_jobs: int | None) -> Iter
         for rows in finished:
             yield from pace.learn(rows)
     except BrokenProcessPool as error:
-        raise ChildProcessError(
+        raise WorkerError(
             "a worker process died, killed or out of memory; finished rows in out= are kept, and "
             "the same command continues, perhaps with fewer n_jobs."
         ) from error
@@ -185,13 +186,13 @@ class _Tasks:
             except CancelledError:
                 self._again(chunk, shared, losses + 1)
             except KilledWorker as error:
-                raise ChildProcessError(_DIED) from error
+                raise WorkerError(_DIED) from error
             else:
                 yield rows
 
     def _again(self, chunk: list[Key], shared: Any, losses: int) -> None:
         if losses > RETRIES:
-            raise ChildProcessError(_DIED)
+            raise WorkerError(_DIED)
         if shared is self._shared:
             self._shared = self._send()
         self.submit(chunk, losses)
@@ -200,7 +201,7 @@ class _Tasks:
         try:
             return self._client.scatter(self._study, broadcast=True, hash=False, timeout=PATIENCE)
         except (OSError, TimeoutError) as error:
-            raise ConnectionError(
+            raise SchedulerError(
                 "the Dask scheduler is gone or has no workers; start them and run the same command "
                 "again, finished rows in out= are kept."
             ) from error
@@ -218,13 +219,13 @@ def _client(scheduler: str) -> Iterator[Any]:
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise ImportError(
+        raise MissingExtraError(
             'a scheduler needs Dask; install it with pip install "rdiv[dask]".'
         ) from None
     kind, _, count = scheduler.partition(":")
     if kind == "local":
         if not count.isdigit() or int(count) < 1:
-            raise ValueError(f"a local scheduler is local:N with N workers, got {scheduler!r}.")
+            raise InputError(f"a local scheduler is local:N with N workers, got {scheduler!r}.")
         with (
             LocalCluster(
                 n_workers=int(count),
@@ -240,7 +241,7 @@ def _client(scheduler: str) -> Iterator[Any]:
     with suppress(OSError, TimeoutError, ValueError):
         client = Client(scheduler, timeout=CONNECT, set_as_default=False)
     if client is None:  # raised here, where the half-made client is no longer held by its error
-        raise ValueError(
+        raise InputError(
             f"no Dask scheduler answers at {scheduler!r}; check the address, or use local:N."
         )
     with client:

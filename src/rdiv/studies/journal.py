@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from rdiv.errors import InputError, InputFileError
 from rdiv.studies.study import Study
 
 __all__ = ["FILES", "Journal", "row_key"]
@@ -85,11 +86,11 @@ class Journal:
         line = (_as_line(row) + "\n").encode()
         try:
             if self._file.write(line) != len(line):
-                raise OSError("the disk is full")
+                raise InputFileError("the disk is full")
         except OSError as error:
             with suppress(OSError):
                 os.truncate(self._file.fileno(), self._size)
-            raise OSError(self._cannot_write(ROWS, error)) from error
+            raise InputFileError(self._cannot_write(ROWS, error)) from error
         self._size += len(line)
         self.rows.append(row)
 
@@ -102,7 +103,7 @@ class Journal:
         except OSError as error:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
-            raise OSError(self._cannot_write(name, error)) from error
+            raise InputFileError(self._cannot_write(name, error)) from error
 
     def _cannot_write(self, name: str, error: OSError) -> str:
         return (
@@ -115,37 +116,37 @@ class Journal:
         try:
             return open(self.folder / ROWS, "ab", buffering=0)
         except OSError as error:
-            raise OSError(self._cannot_write(ROWS, error)) from error
+            raise InputFileError(self._cannot_write(ROWS, error)) from error
 
     def _open_folder(self) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             foreign = sorted(path.name for path in self.folder.iterdir() if path.name not in FILES)
         except OSError as error:
-            raise OSError(
+            raise InputFileError(
                 f"cannot use {self.folder} for a study: {error.strerror}; choose another folder."
             ) from error
         if foreign:
-            raise ValueError(
+            raise InputError(
                 f"{self.folder} holds {foreign[0]!r}, which no study wrote; "
                 "choose an empty folder or one of an earlier study."
             )
         if not os.access(self.folder, os.W_OK):
-            raise OSError(f"cannot write to {self.folder}; choose another folder.")
+            raise InputFileError(f"cannot write to {self.folder}; choose another folder.")
 
     def _is_new(self, now: dict[str, Any], extend: bool) -> bool:
         """Whether the description is to be written; rows of another study are refused."""
         path = self.folder / STUDY
         if not path.exists():
             if (self.folder / ROWS).exists():
-                raise ValueError(f"{self.folder} has rows but no {STUDY}; choose another folder.")
+                raise InputError(f"{self.folder} has rows but no {STUDY}; choose another folder.")
             return True
         before = _described(path)
         changed = [name for name in now if before.get(name) != now[name]]
         more = all(name in GROWS and _grown(before.get(name), now[name]) for name in changed)
         if changed and not (extend and more):
             hint = ", or say extend=True (--extend) to add to the old rows" if more else ""
-            raise ValueError(
+            raise InputError(
                 f"{self.folder} holds rows of a study with other {', '.join(changed)}; "
                 f"use another folder{hint}."
             )
@@ -158,7 +159,7 @@ class Journal:
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise OSError(
+            raise InputFileError(
                 f"cannot read {path}: {error.strerror}; choose another folder."
             ) from error
         whole = content[: content.rfind(b"\n") + 1]
@@ -171,7 +172,7 @@ class Journal:
         lines: dict[tuple[Any, ...], int] = {}
         for number, row in enumerate(rows, 1):
             if (first := lines.setdefault(row_key(row), number)) != number:
-                raise ValueError(
+                raise InputError(
                     f"line {number} of {path} repeats the trial of line {first}; remove one."
                 )
         return rows
@@ -183,7 +184,7 @@ def _described(path: Path) -> dict[str, Any]:
     except (ValueError, OSError):
         before = None
     if not isinstance(before, dict):
-        raise ValueError(f"{path} is damaged; restore it or use another folder.")
+        raise InputError(f"{path} is damaged; restore it or use another folder.")
     return before
 
 
@@ -204,9 +205,9 @@ def _parsed(line: bytes, number: int, path: Path) -> Row:
         hash(row_key(row))
         missing = [name for name in RESULT_FIELDS if name not in row]
         if missing or not 0 < row["pvalue"] <= 1:
-            raise ValueError("not a row")
+            raise InputError("not a row")
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(
+        raise InputError(
             f"line {number} of {path} is damaged; remove that line, its trial then runs again."
         ) from error
     return row
@@ -217,7 +218,7 @@ def _locked(path: Path) -> int:
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
-        raise OSError(
+        raise InputFileError(
             f"cannot write to {path.parent}: {error.strerror}; choose another folder."
         ) from error
     try:
@@ -226,7 +227,7 @@ def _locked(path: Path) -> int:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(handle)
-        raise ValueError(f"another study is writing to {path.parent}; wait for it.") from None
+        raise InputError(f"another study is writing to {path.parent}; wait for it.") from None
     except (ImportError, OSError):  # this system, or this file system, has no such lock
         pass
     return handle

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputTypeError
 from rdiv.models import Model, Training, Vae
 from rdiv.models.networks.modules import tensor
 from rdiv.models.networks.torch_model import FittedTorchModel
@@ -175,7 +176,7 @@ def summarise(found: Sequence[Mapping[str, Risks]]) -> dict[str, NDArray[np.floa
 def _network(model: Model, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
     fitted = model.fit(pool, rng)
     if not isinstance(fitted, FittedTorchModel):
-        raise TypeError(
+        raise InputTypeError(
             f"the table of overfitting needs a network, got {model!r}; pass vae or a TorchModel."
         )
     return fitted

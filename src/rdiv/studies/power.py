@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rdiv.errors import MissingExtraError
 from rdiv.samples.pooling import resolve_seed
 from rdiv.studies.execution import run_keys
 from rdiv.studies.journal import Journal, row_key
@@ -30,7 +31,7 @@ def power_figure(table: dict[str, list[Any]]) -> str:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError(
+        raise MissingExtraError(
             'plots need matplotlib; install it with pip install "rdiv[cli]".'
         ) from None
 

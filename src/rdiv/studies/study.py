@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from rdiv.discrepancies import BY_NAME as DISCREPANCIES
 from rdiv.discrepancies.resolve import choose
+from rdiv.errors import InputError, InputTypeError
 from rdiv.models import BY_NAME as MODELS
 from rdiv.names import chosen, chosen_from, spelled
 from rdiv.samples.pool import Pool
@@ -100,9 +101,11 @@ def as_contender(given: Any) -> Contender:
         return given
     if not isinstance(given, str):
         if isinstance(given, type):
-            raise TypeError(f"a test must be an object, got the class {given.__name__}; add ().")
+            raise InputTypeError(
+                f"a test must be an object, got the class {given.__name__}; add ()."
+            )
         if not hasattr(given, "prepare") and not hasattr(given, "learn"):
-            raise TypeError(
+            raise InputTypeError(
                 f"a test must be a name or have prepare(pool, rng), got {type(given).__name__}."
             )
         return Contender(given)
@@ -231,12 +234,12 @@ def as_study(
     parts = {"source": listed, "sizes": rows, "discrepancies": tests, "alpha": alphas}
     for name, value in parts.items():
         if len(value) == 0:
-            raise ValueError(f"{name} must not be empty; give at least one.")
+            raise InputError(f"{name} must not be empty; give at least one.")
     for name, count in (("trials", trials), ("repeats", repeats), *(("sizes", n) for n in rows)):
         if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
-            raise ValueError(f"{name} must be whole numbers of at least 1, got {count!r}.")
+            raise InputError(f"{name} must be whole numbers of at least 1, got {count!r}.")
     if train not in ("half", "fresh"):
-        raise ValueError(f"train must be 'half' or 'fresh', got {train!r}.")
+        raise InputError(f"train must be 'half' or 'fresh', got {train!r}.")
     study = Study(
         sources=tuple(as_source(source) for source in listed),
         contenders=tuple(as_contender(test) for test in tests),
@@ -265,7 +268,7 @@ def _refuse_twins(study: Study) -> None:
         for contender in study.contenders:
             cell = (spelled(source, SOURCES), contender.label(source))
             if cell in seen:
-                raise ValueError(
+                raise InputError(
                     f"the cells of a study must differ, got {cell[1]} on {cell[0]} twice; "
                     "give tests and sources settings or names that tell them apart."
                 )

@@ -8,6 +8,8 @@ from numbers import Real
 
 import numpy as np
 
+from rdiv.errors import InputError
+
 __all__ = ["check_norms", "check_number", "check_probability", "check_setting", "check_size"]
 
 
@@ -19,10 +21,10 @@ def check_size(n: int) -> None:
     >>> check_size(0)
     Traceback (most recent call last):
     ...
-    ValueError: n must be a whole number of at least 1, got 0; it is the rows of one sample.
+    rdiv.errors.InputError: n must be a whole number of at least 1, got 0; it is ...
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ValueError(
+        raise InputError(
             f"n must be a whole number of at least 1, got {n!r}; it is the rows of one sample."
         )
 
@@ -30,7 +32,7 @@ def check_size(n: int) -> None:
 def check_probability(delta: float) -> None:
     """The probability with which a bound may fail."""
     if isinstance(delta, bool) or not isinstance(delta, Real) or not 0 < float(delta) < 1:
-        raise ValueError(
+        raise InputError(
             f"delta must lie strictly between 0 and 1, got {delta!r}; it is the probability with "
             "which the bound may fail."
         )
@@ -40,9 +42,9 @@ def check_number(name: str, value: float, *, most: float = math.inf, why: str = 
     """A finite number of at least 0 and at most ``most``."""
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not real or not 0 <= float(value) < math.inf:
-        raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}.")
+        raise InputError(f"{name} must be a finite number of at least 0, got {value!r}.")
     if float(value) > most * (1 + 1e-12):
-        raise ValueError(f"{name} must be at most {most:g}, got {value:g}; {why}.")
+        raise InputError(f"{name} must be at most {most:g}, got {value:g}; {why}.")
 
 
 def check_setting(
@@ -52,7 +54,7 @@ def check_setting(
     check_size(n)
     check_number("c", c)
     if c == 0:
-        raise ValueError("c must be larger than 0, got 0; it bounds the absolute loss of any row.")
+        raise InputError("c must be larger than 0, got 0; it bounds the absolute loss of any row.")
     check_number(
         "l_divergence", l_divergence, most=2 * c, why="risks between -c and c differ by 2 c at most"
     )
@@ -63,6 +65,6 @@ def check_setting(
 def check_norms(norms: Sequence[float]) -> None:
     """Frobenius norms, one a layer."""
     if isinstance(norms, str | bytes) or not np.iterable(norms) or len(norms) == 0:
-        raise ValueError(f"norms must hold one Frobenius norm a layer, got {norms!r}.")
+        raise InputError(f"norms must hold one Frobenius norm a layer, got {norms!r}.")
     for norm in norms:
         check_number("each of norms", norm)

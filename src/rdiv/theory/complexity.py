@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rdiv.errors import InputError
 from rdiv.samples.pooling import resolve_seed
 from rdiv.theory.arguments import check_norms
 from rdiv.threads import one_thread
@@ -65,12 +66,12 @@ class FiniteClass:
     def __post_init__(self) -> None:
         values = np.asarray(self.values, dtype=np.float64)
         if values.ndim != 2 or 0 in values.shape or not np.isfinite(values).all():
-            raise ValueError(
+            raise InputError(
                 "a finite class needs finite numbers of shape (hypotheses, rows), got shape "
                 f"{values.shape}."
             )
         if self.c is not None and np.abs(values).max() > self.c:
-            raise ValueError(
+            raise InputError(
                 f"no loss may exceed c = {self.c:g}, got {np.abs(values).max():g}; raise c or clip "
                 "the loss."
             )
@@ -109,11 +110,11 @@ class LinearClass:
     def __post_init__(self) -> None:
         inputs = np.asarray(self.inputs, dtype=np.float64)
         if inputs.ndim != 2 or 0 in inputs.shape or not np.isfinite(inputs).all():
-            raise ValueError(
+            raise InputError(
                 f"a linear class needs finite inputs of shape (rows, columns), got {inputs.shape}."
             )
         if not 0 <= self.norm < np.inf:
-            raise ValueError(f"norm must be a finite number of at least 0, got {self.norm!r}.")
+            raise InputError(f"norm must be a finite number of at least 0, got {self.norm!r}.")
         object.__setattr__(self, "inputs", inputs)
 
     @property
@@ -186,9 +187,9 @@ def rademacher_complexity(
     0.5 True
     """
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 2:
-        raise ValueError(f"draws must be a whole number of at least 2, got {draws!r}.")
+        raise InputError(f"draws must be a whole number of at least 2, got {draws!r}.")
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
+        raise InputError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
     chosen: Any = hypotheses if hasattr(hypotheses, "suprema") else FiniteClass(hypotheses)
     stream = np.random.default_rng(resolve_seed(rng))
     block = max(1, _BLOCK // chosen.rows)
@@ -250,12 +251,12 @@ class NetworkClass:
         check_norms(self.norms)
         inputs = np.asarray(self.inputs, dtype=np.float64)
         if inputs.ndim != 2 or 0 in inputs.shape or not np.isfinite(inputs).all():
-            raise ValueError(
+            raise InputError(
                 f"networks need finite inputs of shape (rows, columns), got {inputs.shape}."
             )
         for name in ("width", "steps", "restarts"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}.")
+                raise InputError(f"{name} must be at least 1, got {getattr(self, name)!r}.")
         object.__setattr__(self, "inputs", inputs)
 
     @property

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, InputTypeError
+
 __all__ = ["NetworkNorms", "frobenius_norms", "lipschitz_constant", "network_norms", "read_weights"]
 
 
@@ -32,7 +34,7 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, NDArray[np.float64]]
         with open(name, "rb") as stream:
             data = stream.read()
     except OSError as error:
-        raise ValueError(f"{name} could not be read: {error.strerror}; check the file.") from error
+        raise InputError(f"{name} could not be read: {error.strerror}; check the file.") from error
     header, start = _header(name, data)
     found = {key: _tensor(name, key, entry, data, start) for key, entry in header.items()}
     return {key: values for key, values in found.items() if values is not None}
@@ -47,7 +49,7 @@ def _header(name: str, data: bytes) -> tuple[dict[str, Any], int]:
         if not isinstance(header, dict):
             raise ValueError
     except (ValueError, RecursionError):
-        raise ValueError(
+        raise InputError(
             f"{name} is not a safetensors file; save the weights with "
             "safetensors.torch.save_file(module.state_dict(), ...)."
         ) from None
@@ -66,13 +68,13 @@ def _tensor(name: str, key: str, entry: Any, data: bytes, start: int) -> NDArray
         if not whole or last - first != math.prod(shape) * dtype.itemsize:
             raise ValueError
     except (ValueError, TypeError, KeyError):
-        raise ValueError(f"{name} is damaged at tensor {key!r}; save it again.") from None
+        raise InputError(f"{name} is damaged at tensor {key!r}; save it again.") from None
     raw = np.frombuffer(data, dtype, math.prod(shape), start + first)
     if kind == "BF16":  # the upper half of a float32
         raw = (raw.astype(np.uint32) << 16).view(np.float32)
     values: NDArray[np.float64] = raw.astype(np.float64).reshape(shape)
     if not np.isfinite(values).all():
-        raise ValueError(f"{name} holds NaN or infinite weights in {key!r}; train it again.")
+        raise InputError(f"{name} holds NaN or infinite weights in {key!r}; train it again.")
     return values
 
 
@@ -177,7 +179,7 @@ def lipschitz_constant(network: Any) -> float:
 
 def _layers_of_module(module: Any) -> list[Layer]:
     if not hasattr(module, "modules"):
-        raise TypeError(
+        raise InputTypeError(
             f"a network must be a torch module or a safetensors file, got {type(module).__name__}."
         )
     layers: list[Layer] = []
@@ -187,7 +189,7 @@ def _layers_of_module(module: Any) -> list[Layer]:
             bias = None if part.bias is None else _numbers(part.bias)
             layers.append((_numbers(part.weight), bias))
         elif name not in _ACTIVATIONS:
-            raise ValueError(
+            raise InputError(
                 f"the bounds are for linear layers and ReLU-like activations, got a {name}; "
                 "pass the norms of your own analysis instead."
             )
@@ -210,7 +212,7 @@ def _layers_of_file(weights: Mapping[str, Floats]) -> list[Layer]:
     layers: list[Layer] = []
     for name in names:
         if weights[name].ndim != 2:
-            raise ValueError(
+            raise InputError(
                 f"the bounds are for weight matrices, got {name} of shape {weights[name].shape}; "
                 "pass the norms of your own analysis instead."
             )
@@ -218,7 +220,7 @@ def _layers_of_file(weights: Mapping[str, Floats]) -> list[Layer]:
     known = {*names, *(name.removesuffix("weight") + "bias" for name in names)}
     unknown = sorted(set(weights) - known)
     if unknown:
-        raise ValueError(
+        raise InputError(
             f"the file must hold weight matrices and biases alone, got also {unknown[0]!r}; pass "
             "the norms of your own analysis instead."
         )
@@ -232,10 +234,10 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 def _chained(layers: list[Layer]) -> list[Layer]:
     if not layers:
-        raise ValueError("the network has no weight matrix; pass one with linear layers.")
+        raise InputError("the network has no weight matrix; pass one with linear layers.")
     for (before, _), (after, _) in pairwise(layers):
         if after.shape[1] != len(before):
-            raise ValueError(
+            raise InputError(
                 f"layers must follow each other, got one with {len(before)} outputs before one "
                 f"with {after.shape[1]} inputs; pass the norms yourself, as norms=[...]."
             )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rdiv.errors import InputError
 from rdiv.theory.arguments import check_norms, check_number, check_probability, check_setting
 
 __all__ = [
@@ -128,7 +129,7 @@ def network_complexity(
     check_number("lipschitz", lipschitz)
     check_number("radius", radius)
     if isinstance(outputs, bool) or not isinstance(outputs, int) or outputs < 1:
-        raise ValueError(f"outputs must be a whole number of at least 1, got {outputs!r}.")
+        raise InputError(f"outputs must be a whole number of at least 1, got {outputs!r}.")
     depth = math.sqrt(2 * len(norms) * math.log(2)) + 1
     several = 1.0 if outputs == 1 else math.sqrt(2) * outputs
     return several * lipschitz * radius * depth * math.prod(norms) / math.sqrt(n)

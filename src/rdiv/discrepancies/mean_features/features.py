@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.inference.masked_sums import mask_counts, masked_sums
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.samples.pool import Pool, require_finite
@@ -179,7 +180,7 @@ class FeatureMeans:
         if self.null == "permutation":
             return {}
         if pool.strata is not None:
-            raise ValueError(
+            raise InputError(
                 f"{self.who} has a chi-square limit for independent rows or groups, got strata; "
                 "use null='permutation', which is exact."
             )
@@ -210,7 +211,7 @@ def chi2_pvalue(result: Any) -> float:
     from scipy.stats import chi2
 
     if DEGREES not in result.notes:
-        raise ValueError(
+        raise InputError(
             f"a chi-square p-value needs a test run with null='chi2', got {result.discrepancy}."
         )
     return max(float(chi2.sf(result.ranked, result.notes[DEGREES])), float(np.finfo(float).tiny))
@@ -220,13 +221,13 @@ def check_settings(test: Any, *, count: str) -> None:
     """Refuse settings of a test of feature means that cannot work."""
     number = getattr(test, count)
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-        raise ValueError(f"{count} must be a whole number from 1 on, got {number!r}.")
+        raise InputError(f"{count} must be a whole number from 1 on, got {number!r}.")
     if not 0 < test.regularization < np.inf:
-        raise ValueError(f"regularization must be a positive number, got {test.regularization!r}.")
+        raise InputError(f"regularization must be a positive number, got {test.regularization!r}.")
     if test.null not in NULLS:
-        raise ValueError(f"null must be 'permutation' or 'chi2', got {test.null!r}.")
+        raise InputError(f"null must be 'permutation' or 'chi2', got {test.null!r}.")
     if test.null == "chi2" and not test.normalized:
-        raise ValueError(
+        raise InputError(
             "the chi-square limit is that of the normalised statistic, got normalized=False; "
             "use null='permutation'."
         )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.models.networks.classifier import class_logits, network_width
 from rdiv.models.networks.inputs import NetworkInputs, fit_inputs
 from rdiv.models.networks.modules import evaluate, perceptron, require_torch, seeded_torch, tensor
@@ -109,7 +110,7 @@ class FittedBoundedNetwork:
         """Class codes, standardised targets, or zeros where there are none."""
         torch = require_torch()
         if pool.task != self.task:
-            raise ValueError(
+            raise InputError(
                 f"the network was trained for {self.task}, got a pool for {pool.task}."
             )
         if pool.y is None:
@@ -132,7 +133,7 @@ class FittedBoundedNetwork:
             return functional.cross_entropy(class_logits(flat, n_classes), y, reduction="none")
         wanted = x.reshape(len(x), -1) if self.task == "density" else y[:, None]
         if flat.shape != wanted.shape:
-            raise ValueError(
+            raise InputError(
                 f"a network for {self.task} must give {wanted.shape[1]} numbers a row, got outputs "
                 f"of shape {tuple(outputs.shape)}; change its last layer."
             )

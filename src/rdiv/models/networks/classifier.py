@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.models.adapters import class_losses
 from rdiv.models.networks.inputs import NetworkInputs, feed, fit_inputs
 from rdiv.models.networks.modules import evaluate, perceptron, require_torch, seeded_torch
@@ -111,7 +112,7 @@ def class_logits(outputs: Any, n_classes: int) -> Any:
     if flat.shape[1] == 1 and n_classes == 2:
         return require_torch().nn.functional.pad(flat, (1, 0))
     if flat.shape[1] != n_classes:
-        raise ValueError(
+        raise InputError(
             f"a network for {n_classes} classes must give {n_classes} logits a row, got outputs of "
             f"shape {tuple(outputs.shape)}; change its last layer."
         )

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rdiv.errors import InputError
 from rdiv.models.networks.inputs import fit_inputs
 from rdiv.models.networks.torch_model import Recipe
 from rdiv.models.networks.training import Training
@@ -27,22 +28,22 @@ def image_shape(shape: tuple[int, ...], who: str, smallest: int) -> tuple[int, i
     >>> image_shape((32, 32, 3), "resnet18", 8)
     Traceback (most recent call last):
     ...
-    ValueError: resnet18 needs images with the channels first, got rows of shape (32, 32, 3); ...
+    rdiv.errors.InputError: resnet18 needs images with the channels first, got rows ...
     """
     if len(shape) == 3 and shape[-1] in CHANNELS and shape[0] not in CHANNELS:
-        raise ValueError(
+        raise InputError(
             f"{who} needs images with the channels first, got rows of shape {shape}; pass "
             "np.moveaxis(x, -1, 1)."
         )
     if len(shape) != 3:
         how = "pass x[:, None]" if len(shape) == 2 else "use mlp or vae for tables"
-        raise ValueError(
+        raise InputError(
             f"{who} needs images of shape (n, channels, height, width), got rows of shape {shape}; "
             f"{how}."
         )
     side = min(shape[1:])
     if side < smallest:
-        raise ValueError(
+        raise InputError(
             f"{who} needs images of at least {smallest} x {smallest} pixels, got {shape[1]} x "
             f"{shape[2]}; enlarge them or use mlp."
         )
@@ -57,10 +58,10 @@ def check_width(width: int) -> None:
     >>> check_width(12)
     Traceback (most recent call last):
     ...
-    ValueError: width must be a multiple of 8, got 12.
+    rdiv.errors.InputError: width must be a multiple of 8, got 12.
     """
     if isinstance(width, bool) or not isinstance(width, int) or width < 8 or width % 8:
-        raise ValueError(f"width must be a multiple of 8, got {width!r}.")
+        raise InputError(f"width must be a multiple of 8, got {width!r}.")
 
 
 def with_epochs(training: Training, epochs: int | None) -> Training:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rdiv.errors import InputError
 from rdiv.models.networks.images import with_epochs
 from rdiv.models.networks.inputs import fit_inputs
 from rdiv.models.networks.modules import perceptron
@@ -62,7 +63,7 @@ class Mlp:
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
         """Train on the rows of a pool."""
         if pool.task == "density":
-            raise ValueError(
+            raise InputError(
                 "mlp needs a target, got none; name the column with target= or pass (X, y), or use "
                 "vae without one."
             )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, MissingExtraError, MissingFileError
 from rdiv.samples.rows import rows_at_once
 from rdiv.threads import one_thread
 
@@ -32,7 +33,7 @@ def require_torch() -> Any:
     try:
         import torch
     except ImportError:
-        raise ImportError(
+        raise MissingExtraError(
             "a network needs torch, which is not installed; "
             'run pip install "rdiv[torch]" or choose a test without a network.'
         ) from None
@@ -134,7 +135,7 @@ def _device(name: str) -> Any:
     try:
         return torch.device(name)
     except RuntimeError:
-        raise ValueError(f"device must be 'auto' or a name for torch, got {name!r}.") from None
+        raise InputError(f"device must be 'auto' or a name for torch, got {name!r}.") from None
 
 
 def load_weights(module: Any, path: str | Path) -> None:
@@ -152,10 +153,10 @@ def load_weights(module: Any, path: str | Path) -> None:
     >>> load_weights(None, "weights.pt")
     Traceback (most recent call last):
     ...
-    ValueError: weights must be a .safetensors file, which cannot run code, got 'weights.pt'; ...
+    rdiv.errors.InputError: weights must be a .safetensors file, which cannot run code, got ...
     """
     if Path(path).suffix != ".safetensors":
-        raise ValueError(
+        raise InputError(
             f"weights must be a .safetensors file, which cannot run code, got {str(path)!r}; save "
             "the state dict with safetensors.torch.save_file."
         )
@@ -164,7 +165,7 @@ def load_weights(module: Any, path: str | Path) -> None:
     fits = {name: name in saved and saved[name].shape == own[name].shape for name in own}
     missing = [name for name, ok in fits.items() if not ok and name not in fresh]
     if missing or not any(fits.values()):
-        raise ValueError(
+        raise InputError(
             f"the weights in {Path(path).name} do not fit the network: {_count(len(missing))} "
             f"absent or of another shape, such as {missing[0] if missing else 'all'}; use a file "
             "saved from the same class with the same width and depth."
@@ -181,16 +182,16 @@ def _read(path: str | Path) -> Any:
         from safetensors import SafetensorError
         from safetensors.torch import load_file
     except ImportError:
-        raise ImportError(
+        raise MissingExtraError(
             "weights= needs safetensors, which is not installed; "
             'run pip install "rdiv[torch]" or leave weights out.'
         ) from None
     if not Path(path).is_file():
-        raise FileNotFoundError(f"no file {str(path)!r} with weights; check the path.")
+        raise MissingFileError(f"no file {str(path)!r} with weights; check the path.")
     try:
         return load_file(path)
     except SafetensorError:
-        raise ValueError(
+        raise InputError(
             f"{Path(path).name} is no safetensors file, whatever its name says; save the state "
             "dict with safetensors.torch.save_file."
         ) from None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.losses import PROBABILITY_FLOOR
 from rdiv.models.networks.classifier import class_logits
 from rdiv.models.networks.modules import require_torch
@@ -48,7 +49,7 @@ class Objective:
         """Codes or numbers of every row, a tensor ``(n,)``; zeros where inputs are the target."""
         torch = require_torch()
         if pool.task != self.task and self.task != "density":
-            raise ValueError(
+            raise InputError(
                 f"the network was trained for {self.task}, got a pool for {pool.task}; "
                 "pass samples with the same kind of target."
             )
@@ -70,7 +71,7 @@ class Objective:
                 outputs = outputs.reshape(y.shape)
         losses = self.loss(outputs, y)
         if losses.ndim == 0 or len(losses) != len(outputs):
-            raise ValueError(
+            raise InputError(
                 f"a loss must give one number a row, got shape {tuple(losses.shape)} for "
                 f'{len(outputs)} rows; use reduction="none".'
             )
@@ -92,7 +93,7 @@ class Objective:
             return functional.cross_entropy(logits, y, reduction="none")
         wanted = x.reshape(len(x), -1) if self.task == "density" else y[:, None]
         if flat.shape != wanted.shape:
-            raise ValueError(
+            raise InputError(
                 f"a network for {self.task} must give {wanted.shape[1]} numbers a row, got outputs "
                 f"of shape {tuple(outputs.shape)}; change its last layer or pass loss=."
             )
@@ -113,7 +114,7 @@ def fit_objective(pool: Pool, shape: tuple[int, ...], task: str | None, loss: An
     if task == "density":
         return Objective(task, int(np.prod(shape)), loss)
     if pool.task != task or pool.y is None:
-        raise ValueError(
+        raise InputError(
             f"a network for {task} needs a target for {task}, got a pool for {pool.task}; name the "
             "column with target= or pass (X, y)."
         )

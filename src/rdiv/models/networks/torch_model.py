@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.models.networks.classifier import class_probabilities
 from rdiv.models.networks.inputs import feed, fit_inputs
 from rdiv.models.networks.modules import (
@@ -85,7 +86,7 @@ class TorchModel:
 
     def __post_init__(self) -> None:
         if not is_module(self.module) and not callable(self.module):
-            raise TypeError(
+            raise InputTypeError(
                 "a TorchModel needs a torch module or a function that makes one, got "
                 f"{type(self.module).__name__}."
             )
@@ -144,7 +145,7 @@ class Recipe:
             if not is_module(module):
                 module = module(shape, n_outputs) if _wants_sizes(module) else module()
                 if not is_module(module):
-                    raise TypeError(
+                    raise InputTypeError(
                         "a function given as module must return a torch module, got "
                         f"{type(module).__name__}."
                     )
@@ -181,7 +182,7 @@ class FittedTorchModel:
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         """Predicted probability of every class, ``(n, n_classes)``."""
         if self.objective.task != "classification":
-            raise ValueError(f"a network for {self.objective.task} has no classes to predict.")
+            raise InputError(f"a network for {self.objective.task} has no classes to predict.")
         device, blocks = self.recipe.training.device, pool.blocks()
         outputs = [evaluate(self.module, self.rows(block)[0], device) for block in blocks]
         return class_probabilities(np.concatenate(outputs), self.objective.n_outputs)
@@ -228,7 +229,7 @@ class FittedTorchModel:
 
     def _check_shape(self, x: NDArray[np.float64]) -> None:
         if x.shape[1:] != self.shape:
-            raise ValueError(
+            raise InputError(
                 f"the network was fitted to rows of shape {self.shape}, got {x.shape[1:]}; pass "
                 "rows of the same shape."
             )

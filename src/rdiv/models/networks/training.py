@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import DivergedError, InputError
 from rdiv.models.networks.inputs import some_rows
 from rdiv.models.networks.modules import require_torch, seeded_torch
 from rdiv.progress import counting
@@ -71,7 +72,7 @@ class Training:
     >>> Training(epochs=0)
     Traceback (most recent call last):
     ...
-    ValueError: epochs must be a whole number of at least 1, got 0.
+    rdiv.errors.InputError: epochs must be a whole number of at least 1, got 0.
     """
 
     epochs: int = 100
@@ -92,17 +93,17 @@ class Training:
             if value is None and name != "epochs":
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+                raise InputError(f"{name} must be a whole number of at least 1, got {value!r}.")
         if not 0 < self.learning_rate < np.inf:
-            raise ValueError(f"learning_rate must be a positive number, got {self.learning_rate}.")
+            raise InputError(f"learning_rate must be a positive number, got {self.learning_rate}.")
         if not 0 <= self.weight_decay < np.inf:
-            raise ValueError(f"weight_decay must be 0 or larger, got {self.weight_decay}.")
+            raise InputError(f"weight_decay must be 0 or larger, got {self.weight_decay}.")
         if self.clip is not None and not 0 < self.clip < np.inf:
-            raise ValueError(f"clip must be a positive number or None, got {self.clip}.")
+            raise InputError(f"clip must be a positive number or None, got {self.clip}.")
         if self.optimizer not in ("adam", "sgd"):
-            raise ValueError(f"optimizer must be 'adam' or 'sgd', got {self.optimizer!r}.")
+            raise InputError(f"optimizer must be 'adam' or 'sgd', got {self.optimizer!r}.")
         if self.schedule not in ("constant", "step", "cosine"):
-            raise ValueError(
+            raise InputError(
                 f"schedule must be 'constant', 'step' or 'cosine', got {self.schedule!r}."
             )
 
@@ -207,7 +208,7 @@ def _update(
     with torch.autocast("cuda", torch.bfloat16) if half else nullcontext():
         value = loss(module, *rows)
     if not bool(value.isfinite()):
-        raise ValueError(
+        raise DivergedError(
             f"training diverged: the loss became {value.detach().item()}; lower the "
             f"learning rate of {training.learning_rate:g} or check the inputs."
         )
@@ -242,7 +243,7 @@ def memory_sentence(training: Training) -> Iterator[None]:
     ...     raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
     Traceback (most recent call last):
     ...
-    ValueError: training ran out of memory on cpu with batches of 128 rows; lower batch_size ...
+    rdiv.errors.InputError: training ran out of memory on cpu with batches of 128 rows; ...
     """
     try:
         yield
@@ -253,7 +254,7 @@ def memory_sentence(training: Training) -> Iterator[None]:
         ):
             raise
         size = "all" if training.batch_size is None else training.batch_size
-        raise ValueError(
+        raise InputError(
             f"training ran out of memory on {training.device} with batches of {size} rows; lower "
             "batch_size or the width of the network."
         ) from None
@@ -263,7 +264,7 @@ def _optimizer(module: Any, training: Training, device: Any) -> Any:
     optim = require_torch().optim
     parameters = [p for p in module.parameters() if p.requires_grad]
     if not parameters:
-        raise ValueError(f"{type(module).__name__} has no parameters to train; use another module.")
+        raise InputError(f"{type(module).__name__} has no parameters to train; use another module.")
     settings = {
         "lr": training.learning_rate,
         "weight_decay": training.weight_decay,

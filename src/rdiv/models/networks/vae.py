@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.models.networks.images import with_epochs
 from rdiv.models.networks.inputs import NetworkInputs, fit_inputs
 from rdiv.models.networks.modules import require_torch
@@ -75,13 +76,13 @@ class Vae:
         object.__setattr__(self, "hidden", tuple(self.hidden))
         with_epochs(self.training, self.epochs)
         if self.likelihood not in ("auto", "bernoulli", "gaussian"):
-            raise ValueError(
+            raise InputError(
                 f"likelihood must be 'auto', 'bernoulli' or 'gaussian', got {self.likelihood!r}."
             )
         for name, least in (("latent", 1), ("samples", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(
+                raise InputError(
                     f"{name} must be a whole number of at least {least}, got {value!r}."
                 )
 
@@ -171,7 +172,7 @@ class UnitInputs:
         """Inputs of every row, in their shape."""
         x = self.plain(pool)
         if x.min() < 0 or x.max() > 1:
-            raise ValueError(
+            raise InputError(
                 f"a Bernoulli vae needs numbers in [0, 1], got {x.min():g} to {x.max():g}; divide "
                 'by the largest or use likelihood="gaussian".'
             )

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rdiv.errors import InputError
 from rdiv.models.networks.images import check_width, image_recipe, image_shape, with_epochs
 from rdiv.models.networks.modules import require_torch
 from rdiv.models.networks.torch_model import FittedTorchModel
@@ -96,7 +97,7 @@ def vit(
     channels, side = image_shape(shape, "vit", 8)
     size = (16 if side >= 128 else 8 if side >= 64 else 4) if patch is None else patch
     if shape[1] % size or shape[2] % size:
-        raise ValueError(
+        raise InputError(
             f"vit cuts images into patches of {size} x {size} pixels, got images of {shape[1]} x "
             f"{shape[2]}; set patch= to a number that divides both sides."
         )

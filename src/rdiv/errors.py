@@ -1,0 +1,62 @@
+"""Mistakes that only the person who made them can mend: what was given, what to do instead.
+
+The command ends with exit code 2 for these, and with 3 for whatever nobody foresaw.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DivergedError",
+    "InputError",
+    "InputFileError",
+    "InputTypeError",
+    "MissingExtraError",
+    "MissingFileError",
+    "SchedulerError",
+    "WorkerError",
+]
+
+
+class InputError(ValueError):
+    """What was given cannot be used. The sentence says what was expected and what to do.
+
+    Examples
+    --------
+    >>> import rdiv
+    >>> try:
+    ...     rdiv.two_sample_test([1.0, 2.0], [1.0, 2.0], alpha=2)
+    ... except rdiv.errors.InputError as error:
+    ...     print(error)
+    alpha must lie strictly between 0 and 1, got 2.
+    """
+
+
+class InputTypeError(InputError, TypeError):
+    """A thing of a kind that cannot be used here."""
+
+
+class InputFileError(InputError, OSError):
+    """A file that cannot be read or written."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class MissingFileError(InputFileError, FileNotFoundError):
+    """A file that is not there."""
+
+
+class MissingExtraError(InputError, ImportError):
+    """A package that this needs and that is not installed; the sentence names the extra."""
+
+
+class WorkerError(InputError, ChildProcessError):
+    """Worker processes that died, usually for want of memory."""
+
+
+class SchedulerError(InputError, ConnectionError):
+    """A cluster that does not answer."""
+
+
+class DivergedError(InputError):
+    """Training whose loss is no number any more; smaller steps may help."""
