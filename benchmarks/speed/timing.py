@@ -148,7 +148,7 @@ def ratio(name: str, over: Seconds, under: Seconds, target: str | None = None) -
           f"{_judged(by_processor, target)}", flush=True)  # fmt: skip
 
 
-def report(name: str, value: float, target: str) -> None:
+def report(name: str, value: float, target: str | None = None) -> None:
     """One line for what is not a ratio of times: the value, the target and whether it is met."""
     print(f"  {name:<48} {value:10.4g} {'':>31} {_judged(value, target)}", flush=True)
 
