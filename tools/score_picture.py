@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tools.readme_picture import write_or_check
 
 from rdiv.discrepancies import Score
-from rdiv.inference.engine import permute
+from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gaps
 from rdiv.models import GaussianMixture
 from rdiv.samples.pooling import pool_samples
@@ -40,7 +40,9 @@ def picture() -> str:
     pooled = pool_samples(p, q, rng=0)
     fitted = GaussianMixture().fit(pooled.pool, pooled.stream("fit"))
     prepared = Score(GaussianMixture()).from_fit(fitted, pooled.pool)
-    null = permute(prepared, pooled.is_p, n_resamples=999, rng=pooled.stream("masks"))
+    null = permute(
+        prepared, pooled.is_p, PermutationSettings(n_resamples=999), rng=pooled.stream("masks")
+    )
     assert prepared.gradients is not None
     t = mean_gaps(prepared.gradients, studentize=True)(pooled.is_p[None])[0]
     with matplotlib.rc_context({"svg.hashsalt": "rdiv", "svg.fonttype": "none", "font.size": 9}):

@@ -24,6 +24,7 @@ from rdiv.discrepancies import (
     RDivergence,
     Score,
 )
+from rdiv.inference.engine import PermutationSettings
 from rdiv.models import (
     Boosting,
     CrossFit,
@@ -277,7 +278,7 @@ def leaked_mask(sizes: tuple[int, int], draws: range) -> NDArray[np.float64]:
     for i in draws:
         pooled = pool_samples(**numbers(*sizes, np.random.default_rng([21, i])), rng=i)
         test = RDivergence(Peeking(pooled.is_p))
-        result, _ = examine(test, pooled, alpha=0.1, n_resamples=RESAMPLES[sizes])
+        result, _ = examine(test, pooled, PermutationSettings(0.1, RESAMPLES[sizes]))
         pvalues.append(result.pvalue)
     return np.array(pvalues)
 
@@ -289,9 +290,8 @@ def file_order(sizes: tuple[int, int], draws: range) -> NDArray[np.float64]:
         pooled = pool_samples(**density(*sizes, np.random.default_rng([22, i])), rng=i)
         rows = np.lexsort((pooled.places, ~pooled.is_p))
         pooled = replace(pooled, pool=pooled.pool.take(rows), is_p=pooled.is_p[rows])
-        result, _ = examine(
-            RDivergence(LastRows()), pooled, alpha=0.1, n_resamples=RESAMPLES[sizes]
-        )
+        settings = PermutationSettings(0.1, RESAMPLES[sizes])
+        result, _ = examine(RDivergence(LastRows()), pooled, settings)
         pvalues.append(result.pvalue)
     return np.array(pvalues)
 
@@ -345,7 +345,10 @@ def equal_risk_rejections(draws: int, *, studentize: bool, n_resamples: int = 99
         rng = np.random.default_rng([25, i])
         losses = rng.normal(size=450) * np.where(is_p, 3.0, 1.0)
         prepared = mean_gap(losses, studentize=studentize)
-        count += permute(prepared, is_p, n_resamples=n_resamples, rng=rng).pvalue <= 0.05
+        count += (
+            permute(prepared, is_p, PermutationSettings(n_resamples=n_resamples), rng=rng).pvalue
+            <= 0.05
+        )
     return count
 
 
@@ -391,5 +394,7 @@ def equal_gradient_rejections(
         else:
             x[is_p] *= 3
         prepared = Score(GivenGradients(), studentize=studentize).prepare(Pool(x), rng)
-        count += permute(prepared, is_p, n_resamples=99, rng=rng).pvalue <= 0.05
+        count += (
+            permute(prepared, is_p, PermutationSettings(n_resamples=99), rng=rng).pvalue <= 0.05
+        )
     return count

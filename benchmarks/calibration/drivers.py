@@ -31,6 +31,7 @@ from rdiv.drivers import Drivers
 from rdiv.drivers import columns as column_stage
 from rdiv.drivers import slices as slice_stage
 from rdiv.drivers.find import find_drivers
+from rdiv.inference.engine import PermutationSettings
 from rdiv.models import CrossFit, Frozen, Model, Ridge
 from rdiv.models.corrections import linear_correction
 from rdiv.samples.pool import Pool
@@ -174,7 +175,7 @@ def run(given: dict[str, Any], seed: int, resamples: int = RESAMPLES) -> Drivers
             "r-div": RDivergence(model).from_fit(fitted, pooled.pool),
             "score": Score(model).from_fit(fitted, pooled.pool),
         }
-        return find_drivers(prepared, pooled, True, alpha=ALPHA, n_resamples=resamples)
+        return find_drivers(prepared, pooled, PermutationSettings(ALPHA, resamples), held_out=True)
 
 
 def false_alarms(given: dict[str, Any], found: Drivers) -> dict[str, bool]:

@@ -34,7 +34,7 @@ from rdiv.discrepancies import (
     MeanEmbedding,
     SmoothCharacteristicFunction,
 )
-from rdiv.inference.engine import permute
+from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.models.networks.bounded import BoundedNetwork
 from rdiv.models.networks.classifier import NetworkClassifier
@@ -120,7 +120,9 @@ def _pvalue(cell: LearnerCell, sizes: tuple[int, int], i: int, same_rows: bool) 
     pool, is_p = Pool(rows(sizes, rng)), mask(sizes)
     test = cell.build().learn(pool, is_p, rng) if same_rows else learned(cell, sizes)
     prepared = prepare(test, pool, rng)
-    return permute(prepared, is_p, n_resamples=RESAMPLES[sizes], rng=rng).pvalue
+    return permute(
+        prepared, is_p, PermutationSettings(n_resamples=RESAMPLES[sizes]), rng=rng
+    ).pvalue
 
 
 def check(cell: LearnerCell, pvalues: NDArray[np.float64], n_resamples: int) -> Check:
@@ -164,7 +166,11 @@ def finite_list(
             gaps = [abs(h(pool)[is_p].mean() - h(pool)[~is_p].mean()) for h in hypotheses]
             used = [hypotheses[int(np.argmax(gaps))]]
         prepared = LDivergence(hypotheses=tuple(used)).prepare(pool, rng)
-        pvalues.append(permute(prepared, is_p, n_resamples=RESAMPLES[sizes], rng=rng).pvalue)
+        pvalues.append(
+            permute(
+                prepared, is_p, PermutationSettings(n_resamples=RESAMPLES[sizes]), rng=rng
+            ).pvalue
+        )
     return np.array(pvalues)
 
 
@@ -182,7 +188,11 @@ def out_of_fold(sizes: tuple[int, int], draws: range) -> NDArray[np.float64]:
         folds = StratifiedKFold(5, shuffle=True, random_state=i)
         odds = cross_val_predict(logistic(), x, is_p, cv=folds, method="decision_function")
         prepared = mean_gap(odds, studentize=False)
-        pvalues.append(permute(prepared, is_p, n_resamples=RESAMPLES[sizes], rng=rng).pvalue)
+        pvalues.append(
+            permute(
+                prepared, is_p, PermutationSettings(n_resamples=RESAMPLES[sizes]), rng=rng
+            ).pvalue
+        )
     return np.array(pvalues)
 
 

@@ -28,7 +28,7 @@ from benchmarks.calibration.checks import LEVELS, RESAMPLES, SIZES, Check, densi
 
 from rdiv.discrepancies import CrossRisk, HDivergence, Prepared
 from rdiv.discrepancies.split_fits import RefitSplits, split_fits
-from rdiv.inference.engine import allowed_exceedances, permute
+from rdiv.inference.engine import PermutationSettings, allowed_exceedances, permute
 from rdiv.models import GaussianMixture, Ridge
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
@@ -232,10 +232,9 @@ def _broken(mistake: Mistake, sizes: tuple[int, int], i: int) -> float:
         rules = [mistake.favour if np.array_equal(mask, pooled.is_p) else gain for mask in masks]
         return np.array([rule(splits, mask) for rule, mask in zip(rules, masks, strict=True)])
 
-    return permute(
-        Prepared(statistic, refits=True), pooled.is_p, n_resamples=RESAMPLES[sizes],
-        rng=pooled.stream("masks"), alpha=ALPHA,
-    ).pvalue  # fmt: skip
+    settings = PermutationSettings(ALPHA, RESAMPLES[sizes])
+    prepared = Prepared(statistic, refits=True)
+    return permute(prepared, pooled.is_p, settings, rng=pooled.stream("masks")).pvalue
 
 
 # --- the table ------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.speed.timing import measure, ratio, show, take_turns
 
 from rdiv.discrepancies import DeepMmd
-from rdiv.inference.engine import permute
+from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.samples.pooling import pool_samples
 from rdiv.threads import one_thread
 from rdiv.two_sample import halves_of, two_sample_test
@@ -42,7 +42,10 @@ def main() -> None:
         "training": lambda: test.learn(train_pool, pooled.is_p[learn], pooled.stream("learn")),
         "kernel of the held-out rows": lambda: learned.prepare(test_pool, pooled.stream("fit")),
         "permutations": lambda: permute(
-            prepared, pooled.is_p[held_out], n_resamples=RESAMPLES, rng=pooled.stream("masks")
+            prepared,
+            pooled.is_p[held_out],
+            PermutationSettings(n_resamples=RESAMPLES),
+            rng=pooled.stream("masks"),
         ),
     }
     print(f"MMD-D, {N} rows per side, d = {D}, {RESAMPLES} permutations, best of 3")

@@ -18,6 +18,7 @@ import tracemalloc
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.speed.timing import Seconds, ratio, report, show, take_turns, take_turns_fresh
 
-from rdiv.inference.engine import permute
+from rdiv.inference import masked_sums
+from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.threads import one_thread
 
@@ -36,11 +38,11 @@ FAST = find_spec("numba") is not None  # used from 100 000 losses on
 SETUP = """
 import numpy as np
 from rdiv.inference.mean_gaps import mean_gap
-from rdiv.inference.engine import permute
+from rdiv.inference.engine import PermutationSettings, permute
 losses = np.random.default_rng(0).normal(size={rows})
 is_p = np.arange(len(losses)) < len(losses) // 2
 """
-FIRST = "permute(mean_gap(losses), is_p, n_resamples=999, rng=np.random.default_rng(0))"
+FIRST = "permute(mean_gap(losses), is_p, PermutationSettings(), rng=np.random.default_rng(0))"
 
 
 def gap_of_means(p: Losses, q: Losses, axis: int) -> Losses:
@@ -64,8 +66,10 @@ def engine(losses: Losses, n_resamples: int, compiled: bool) -> Callable[[], obj
     is_p = np.arange(len(losses)) < len(losses) // 2
 
     def run(count: int) -> object:
-        prepared = mean_gap(losses, compiled=compiled)
-        return permute(prepared, is_p, n_resamples=count, rng=np.random.default_rng(0))
+        settings, rng = PermutationSettings(n_resamples=count), np.random.default_rng(0)
+        from_rows = 0 if compiled else len(losses) + 1
+        with patch.object(masked_sums, "_COMPILED_FROM", from_rows):
+            return permute(mean_gap(losses), is_p, settings, rng=rng)
 
     run(99)
     return lambda: run(n_resamples)
@@ -89,7 +93,7 @@ def peak_megabytes(losses: Losses) -> float:
     is_p = np.arange(len(losses)) < len(losses) // 2
     prepared = mean_gap(losses)
     tracemalloc.start()
-    permute(prepared, is_p, n_resamples=99, rng=np.random.default_rng(0))
+    permute(prepared, is_p, PermutationSettings(n_resamples=99), rng=np.random.default_rng(0))
     peak = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()
     return peak

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.speed.timing import ratio, show, take_turns
 
-from rdiv.inference.engine import permute
+from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap
 
 
@@ -31,7 +31,12 @@ def main() -> None:
     is_p = np.arange(4000) < 2000
 
     def ours() -> None:
-        permute(mean_gap(scores), is_p, n_resamples=999, rng=np.random.default_rng(0))
+        permute(
+            mean_gap(scores),
+            is_p,
+            PermutationSettings(n_resamples=999),
+            rng=np.random.default_rng(0),
+        )
 
     ours()  # load what is loaded once
     contenders: dict[str, Callable[[], object]] = {"rdiv": ours}

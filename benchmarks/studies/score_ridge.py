@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from rdiv.discrepancies import Score
 from rdiv.discrepancies.score import RIDGE
-from rdiv.inference.engine import permute
+from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.models import GaussianMixture
 from rdiv.samples.pooling import pool_samples
 from rdiv.threads import one_thread
@@ -80,7 +80,12 @@ def trial(shape: str, i: int) -> list[list[bool]]:
         def rejected(part: str, ridge: float) -> bool:
             prepared = Score(GaussianMixture(), part, ridge).from_fit(fitted, pooled.pool)  # type: ignore[arg-type]
             masks = pooled.stream("masks")
-            return permute(prepared, pooled.is_p, n_resamples=RESAMPLES, rng=masks).pvalue <= 0.05
+            return (
+                permute(
+                    prepared, pooled.is_p, PermutationSettings(n_resamples=RESAMPLES), rng=masks
+                ).pvalue
+                <= 0.05
+            )
 
         return [[rejected(part, ridge) for ridge in RIDGES] for part in ("ridge", "both")]
 

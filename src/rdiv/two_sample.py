@@ -15,7 +15,13 @@ from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.resolve import choose
 from rdiv.discrepancies.score import Score, has_gradients
 from rdiv.errors import InputError, InputTypeError
-from rdiv.inference.engine import Null, allowed_exceedances, permutation_pvalue, permute
+from rdiv.inference.engine import (
+    Null,
+    PermutationSettings,
+    allowed_exceedances,
+    permutation_pvalue,
+    permute,
+)
 from rdiv.inference.halving import Halves, halves
 from rdiv.inference.prepared import Prepared
 from rdiv.models import BY_NAME as MODELS
@@ -97,6 +103,7 @@ def two_sample_test(
     True 0.002
     """
     check_level(alpha, n_resamples)
+    settings = PermutationSettings(alpha, n_resamples, n_jobs)
     supervised = has_target(p, target)
     choice = choose(discrepancy, model=model, folds=folds, supervised=supervised, n_jobs=n_jobs)
     with one_thread():
@@ -104,9 +111,7 @@ def two_sample_test(
             p, q, target=target, task=task, groups=groups, strata=strata, rng=rng, kind=choice.kind
         )
         test = choice.build(pooled.pool)
-        return examine(
-            test, pooled, alpha=alpha, n_resamples=n_resamples, n_jobs=n_jobs, notes=choice.notes
-        )[0]
+        return examine(test, pooled, settings, notes=choice.notes)[0]
 
 
 def r_divergence(
@@ -136,17 +141,16 @@ def r_divergence(
     with one_thread():
         pooled = pool_samples(p, q, target=target, task=task, rng=rng, kind=choice.kind)
         prepared = prepare(choice.build(pooled.pool), pooled.pool, pooled.stream("fit"))
-    assert prepared.value is not None
-    return prepared.value(pooled.is_p)
+    statistic = prepared.observe(pooled.is_p).statistic
+    assert statistic is not None
+    return statistic
 
 
 def examine(
     discrepancy: Any,
     pooled: Pooled,
+    settings: PermutationSettings,
     *,
-    alpha: float,
-    n_resamples: int,
-    n_jobs: int | None = None,
     notes: Mapping[str, Any] | None = None,
 ) -> tuple[TwoSampleResult, Prepared]:
     """Test a pool that is made already; the numbers per row come back beside the result."""
@@ -159,17 +163,15 @@ def examine(
         pool, is_p = pool.take(test), is_p[test]
         said["rows tested"] = len(test)
     prepared = prepare(discrepancy, pool, pooled.stream("fit"))
-    run = _Run(pooled, pool, is_p, alpha, n_resamples, said)
-    return run.result(prepared, run.permuted(prepared, n_jobs), text, model), prepared
+    run = _Run(pooled, pool, is_p, settings, said)
+    return run.result(prepared, run.permuted(prepared), text, model), prepared
 
 
 def examine_model(
     model: Model,
     pooled: Pooled,
+    settings: PermutationSettings,
     *,
-    alpha: float,
-    n_resamples: int,
-    n_jobs: int | None = None,
     notes: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, TwoSampleResult], dict[str, Prepared]]:
     """R-div, score and omnibus of one model, from one fit and the same relabellings.
@@ -185,12 +187,12 @@ def examine_model(
     prepared = {texts(test)[0]: test.from_fit(fitted, pool) for test in tests}
     del fitted  # numbers per row are all that is needed from here on
     together = combined(prepared)
-    run = _Run(pooled, pool, pooled.is_p, alpha, n_resamples, {"task": pool.task, **(notes or {})})
-    null = run.permuted(together, n_jobs)
+    run = _Run(pooled, pool, pooled.is_p, settings, {"task": pool.task, **(notes or {})})
+    null = run.permuted(together)
     text = texts(tests[0])[1]
     results, start = {}, 0
     for name, part in prepared.items():
-        stop = start + (len(part.parts) or 1)
+        stop = start + part.columns
         results[name] = run.result(part, null.of(part, slice(start, stop)), name, text)
         start = stop
     if len(prepared) > 1:
@@ -205,40 +207,33 @@ class _Run:
     pooled: Pooled
     pool: Pool
     is_p: NDArray[np.bool_]
-    alpha: float
-    n_resamples: int
+    settings: PermutationSettings
     notes: Mapping[str, Any]
 
-    def permuted(self, prepared: Prepared, n_jobs: int | None) -> Null:
+    def permuted(self, prepared: Prepared) -> Null:
+        rng, pool = self.pooled.stream("masks"), self.pool
         return permute(
-            prepared,
-            self.is_p,
-            groups=self.pool.groups,
-            strata=self.pool.strata,
-            n_resamples=self.n_resamples,
-            rng=self.pooled.stream("masks"),
-            n_jobs=n_jobs,
-            alpha=self.alpha,
+            prepared, self.is_p, self.settings, rng=rng, groups=pool.groups, strata=pool.strata
         )
 
     def result(
         self, prepared: Prepared, null: Null, discrepancy: str, model: str | None
     ) -> TwoSampleResult:
-        risks = (None, None) if prepared.risks is None else prepared.risks(self.is_p)
+        observed = prepared.observe(self.is_p)
         return TwoSampleResult(
-            statistic=null.ranked if prepared.value is None else prepared.value(self.is_p),
+            statistic=null.ranked if observed.statistic is None else observed.statistic,
             ranked=null.ranked,
             null_distribution=null.null_distribution,
             pvalue=null.pvalue,
-            alpha=self.alpha,
+            alpha=self.settings.alpha,
             n_p=int(self.pooled.is_p.sum()),
             n_q=int((~self.pooled.is_p).sum()),
-            n_resamples=self.n_resamples,
+            n_resamples=self.settings.n_resamples,
             discrepancy=discrepancy,
             model=model,
             seed=self.pooled.seed,
-            risk_p=risks[0],
-            risk_q=risks[1],
+            risk_p=observed.risk_p,
+            risk_q=observed.risk_q,
             notes={**self.notes, **prepared.notes, **part_pvalues(prepared, null)},
         )
 

@@ -15,6 +15,7 @@ import pytest
 
 import rdiv
 from rdiv.discrepancies import BY_NAME, Prepared
+from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.masks import mask_sampler, random_subsets
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.models import CrossFit, GaussianMixture, PrincipalComponents
@@ -122,8 +123,7 @@ def test_nothing_given_is_changed(name: str, how: str) -> None:
     before, given = x.copy(), masks.copy()
     prepared = prepared_on(name, how, x)
     prepared.statistic(masks)
-    if prepared.value is not None:
-        prepared.value(masks[0])
+    prepared.observe(masks[0])
     assert x.tobytes() == before.tobytes()
     assert masks.tobytes() == given.tobytes()
 
@@ -239,7 +239,7 @@ def test_a_learner_tests_the_half_it_did_not_learn_on() -> None:
     x = sample(80)
     x[:40] += 1.0
     pooled = pool_samples(x[:40], x[40:], rng=SEED)
-    result, prepared = examine(Direction(), pooled, alpha=0.05, n_resamples=99)
+    result, prepared = examine(Direction(), pooled, PermutationSettings(n_resamples=99))
     assert result.notes["rows tested"] == 40
     assert prepared.losses.shape == (40,)
     assert (result.n_p, result.n_q) == (40, 40)

@@ -35,7 +35,7 @@ def test_equals_the_double_loop(n_p: int, d: int) -> None:
     ranked = prepared.statistic(masks)
     unit = ranked[0] / slow[0]
     np.testing.assert_allclose(ranked, unit * slow, rtol=1e-9)
-    assert [prepared.value(m) for m in masks] == pytest.approx(slow.tolist())
+    assert [prepared.observe(m).statistic for m in masks] == pytest.approx(slow.tolist())
 
 
 @pytest.mark.parametrize("n_p", [5, 30])

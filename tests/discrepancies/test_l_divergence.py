@@ -10,6 +10,7 @@ import pytest
 
 import rdiv
 from rdiv.discrepancies import LDivergence, RDivergence
+from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.masks import random_subsets
 from rdiv.models import GaussianMixture, KernelDensity
 from rdiv.models.networks.bounded import BoundedNetwork, FittedBoundedNetwork
@@ -62,7 +63,8 @@ def test_the_supremum_of_a_list_equals_loops(n_p: int) -> None:
     slow = [slow_supremum(losses, mask) for mask in masks]
     np.testing.assert_allclose(prepared.statistic(masks), slow, rtol=1e-9, atol=1e-12)
     for mask, expected in zip(masks, slow, strict=True):
-        risk_p, risk_q = prepared.risks(mask)
+        observed = prepared.observe(mask)
+        risk_p, risk_q = observed.risk_p, observed.risk_q
         assert abs(risk_p - risk_q) == pytest.approx(expected)
 
 
@@ -158,7 +160,7 @@ def test_never_below_r_divergence_on_the_training_rows(task: str, rate: float) -
         plain = RDivergence(QUICK.model, studentize=False).prepare(
             pool, np.random.default_rng(seed)
         )
-        assert notes["r-div on the training rows"] == pytest.approx(plain.value(is_p))
+        assert notes["r-div on the training rows"] == pytest.approx(plain.observe(is_p).statistic)
         assert notes["l-div on the training rows"] >= notes["r-div on the training rows"]
 
 
@@ -176,7 +178,7 @@ def test_the_held_out_gap_is_tested() -> None:
     x = RNG.normal(size=(60, 2))
     x[:30] += 2
     pooled = pool_samples(x[:30], x[30:], rng=1)
-    result, prepared = examine(QUICK, pooled, alpha=0.05, n_resamples=99)
+    result, prepared = examine(QUICK, pooled, PermutationSettings(n_resamples=99))
     assert result.notes["rows tested"] == 30
     assert prepared.losses.shape == (30,)
     assert result.statistic == pytest.approx(abs(result.risk_p - result.risk_q))

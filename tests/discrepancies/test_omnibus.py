@@ -11,7 +11,7 @@ import pytest
 import rdiv
 from rdiv.discrepancies import Energy, GaussianMmd, Omnibus, Prepared, RDivergence, Score
 from rdiv.inference.combining import min_p
-from rdiv.inference.engine import permutation_pvalue, permute
+from rdiv.inference.engine import PermutationSettings, permutation_pvalue, permute
 from rdiv.models import KernelDensity, Ridge
 from rdiv.samples import Pool
 
@@ -25,9 +25,11 @@ def test_it_is_the_nested_minimum_of_its_members() -> None:
     pool, is_p = Pool(X, y=Y, task="regression"), np.arange(80) < 40
     prepared = Omnibus(Ridge()).prepare(pool, RNG(0))
     assert prepared.parts == ("r-div", "score ridge", "score l4")
-    null = permute(prepared, is_p, n_resamples=99, rng=RNG(1))
+    null = permute(prepared, is_p, PermutationSettings(n_resamples=99), rng=RNG(1))
     members = [test.prepare(pool, RNG(0)) for test in (RDivergence(Ridge()), Score(Ridge()))]
-    columns = [permute(m, is_p, n_resamples=99, rng=RNG(1)).parts for m in members]
+    columns = [
+        permute(m, is_p, PermutationSettings(n_resamples=99), rng=RNG(1)).parts for m in members
+    ]
     np.testing.assert_allclose(null.parts, np.concatenate(columns, axis=1), rtol=1e-12)
     combined = min_p(np.stack([columns[0][:, 0], min_p(columns[1])], axis=1))
     assert null.pvalue == permutation_pvalue(combined[0], combined[1:])

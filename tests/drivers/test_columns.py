@@ -9,12 +9,13 @@ import polars as pl
 import pytest
 
 import rdiv
+from rdiv.discrepancies import Score
 from rdiv.drivers import columns as additive
 from rdiv.drivers import find as finding
 from rdiv.drivers.bins import input_columns
 from rdiv.drivers.columns import driving_columns, fit_additive
-from rdiv.inference.engine import permute
-from rdiv.models import Ridge
+from rdiv.inference.engine import PermutationSettings, permute
+from rdiv.models import CrossFit, Logistic
 from rdiv.samples import Pool
 
 
@@ -25,10 +26,9 @@ def losses_of(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def found_in(x: np.ndarray, losses: np.ndarray, is_p: np.ndarray, **pool: Any) -> Any:
     pool = Pool(x, **pool)
-    return driving_columns(
-        pool, input_columns(pool), losses, {}, is_p, rng=np.random.default_rng(0), honest=True,
-        alpha=0.05, n_resamples=99,
-    )  # fmt: skip
+    settings, rng = PermutationSettings(n_resamples=99), np.random.default_rng(0)
+    inputs = input_columns(pool)
+    return driving_columns(pool, inputs, losses, {}, is_p, settings, rng=rng, held_out=True)
 
 
 class TestContributions:
@@ -143,18 +143,33 @@ class TestScores:
         assert named["town"].score > 5 > named["x"].score
         assert "column town" in str(found)
 
-    @pytest.mark.parametrize("outputs", [1, 3])
-    def test_the_gradients_are_told_apart(self, outputs: int) -> None:
+    @pytest.mark.parametrize("classes", [2, 3])
+    @pytest.mark.parametrize("folds", [None, 3])
+    def test_gradients_say_which_column_they_belong_to(
+        self, classes: int, folds: int | None
+    ) -> None:
+        """Moving one column changes the gradients that belong to it, and no others of that row."""
         rng = np.random.default_rng(0)
-        pool = Pool(rng.normal(3, 2, size=(400, 2)), y=rng.normal(size=400), task="regression")
-        ridge = Ridge().fit(pool, rng).gradients(pool)
-        own = np.concatenate([ridge] * outputs, axis=1)
-        scores, _ = finding._scores_by_column(own, pool, None)
-        np.testing.assert_array_equal(scores["column 1"], own[:, 2::3])
-        other, remark = finding._scores_by_column(rng.normal(size=own.shape), pool, None)
+        x, y = rng.normal(3, 2, size=(400, 2)), np.arange(400) % classes
+        pool = Pool(x, y=y, task="classification", classes=np.arange(classes))
+        model = Logistic() if folds is None else CrossFit(Logistic(), folds)
+        prepared = Score(model).prepare(pool, np.random.default_rng(1))
+        outputs = 1 if classes == 2 else classes
+        assert prepared.gradient_owners == (None, "column 0", "column 1") * outputs
+        table = prepared.gradients.reshape(400, outputs, 3)
+        scale = (x - x.mean(axis=0)) / x.std(axis=0)
+        for j, own in enumerate((1, 2)):
+            np.testing.assert_allclose(table[..., own], table[..., 0] * scale[:, j, None])
+
+    def test_gradients_are_split_by_their_owners(self) -> None:
+        own = np.random.default_rng(0).normal(size=(5, 6))
+        owners = (None, "a", "b") * 2
+        scores, _ = finding._scores_by_column(own, owners, None)
+        np.testing.assert_array_equal(scores["b"], own[:, 2::3])
+        other, remark = finding._scores_by_column(own, None, None)
         assert other == {}
         assert "parameters" in remark
-        assert finding._scores_by_column(None, pool, None)[0] == {}
+        assert finding._scores_by_column(None, None, None)[0] == {}
 
     def test_a_density_model_has_no_score_by_column(self) -> None:
         rng = np.random.default_rng(0)

@@ -149,8 +149,8 @@ class TestDrivers:
             seen.append([set(map(bytes, pool.keys[part])) for part in parts])
             return parts
 
-        slices_halves = slices.halves
-        monkeypatch.setattr(slices, "halves", spying)
+        slices_halves = slices.halves_of
+        monkeypatch.setattr(slices, "halves_of", spying)
         (x, y), _ = planted(300)
         compared((x, y), (x, y))
         ((one, other),) = seen

@@ -13,7 +13,13 @@ from scipy.stats import binom
 
 import rdiv
 from rdiv.discrepancies import Prepared
-from rdiv.inference.engine import Null, allowed_exceedances, permutation_pvalue, permute
+from rdiv.inference.engine import (
+    Null,
+    PermutationSettings,
+    allowed_exceedances,
+    permutation_pvalue,
+    permute,
+)
 from rdiv.inference.mean_gaps import mean_gap
 
 EPS = np.finfo(float).eps
@@ -21,7 +27,10 @@ EPS = np.finfo(float).eps
 
 def run(prepared: Prepared, is_p: np.ndarray, seed: int = 0, **how: Any) -> Null:
     how = {"n_resamples": 99} | how
-    return permute(prepared, is_p, rng=np.random.default_rng(seed), **how)
+    chosen = {name: how.pop(name) for name in ("alpha", "n_resamples", "n_jobs") if name in how}
+    return permute(
+        prepared, is_p, PermutationSettings(**chosen), rng=np.random.default_rng(seed), **how
+    )
 
 
 def all_splits(n: int, n_p: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from rdiv.inference.engine import permutation_pvalue, permute
+from rdiv.inference.engine import PermutationSettings, permutation_pvalue, permute
 from rdiv.inference.intervals import Interval, critical_value, gap_interval, smallest_detectable_gap
 from rdiv.inference.mean_gaps import mean_gap
 
@@ -61,7 +61,10 @@ def test_a_gap_of_that_size_is_found_as_often_as_said() -> None:
     found = 0
     for _ in range(300):
         losses = rng.normal(size=240) + gap * is_p
-        found += permute(mean_gap(losses), is_p, n_resamples=99, rng=rng).pvalue <= 0.05
+        found += (
+            permute(mean_gap(losses), is_p, PermutationSettings(n_resamples=99), rng=rng).pvalue
+            <= 0.05
+        )
     assert abs(found / 300 - 0.8) < 4 * np.sqrt(0.16 / 300) + 0.02  # 99 resamples cost a little
 
 
@@ -81,8 +84,11 @@ def test_the_interval_excludes_0_exactly_when_the_test_rejects(
     losses = np.array([*sides[0], *sides[1]], dtype=float)
     is_p = np.arange(len(losses)) < len(sides[0])
     prepared = mean_gap(losses)
-    null = permute(prepared, is_p, n_resamples=39, rng=np.random.default_rng(seed))
-    gap, error = prepared.gap(is_p)
+    null = permute(
+        prepared, is_p, PermutationSettings(n_resamples=39), rng=np.random.default_rng(seed)
+    )
+    observed = prepared.observe(is_p)
+    gap, error = observed.gap, observed.error
     low, high = gap_interval(gap, error, critical_value(null.null_distribution, alpha))
     assert low <= gap <= high
     assert (low > 0 or high < 0) == (null.pvalue <= alpha)

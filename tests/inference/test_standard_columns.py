@@ -60,7 +60,7 @@ def test_a_view_of_them_is_refused(small: None) -> None:
 def test_one_column_is_one_column(small: None) -> None:
     masks = random_subsets(RNG(1), 5, 50, 20)
     column = numbers()[:, :1]
-    expected = [column[m].mean() - column[~m].mean() for m in masks]
+    expected = [column[~m].mean() - column[m].mean() for m in masks]
     found = mean_gaps(column, studentize=False)(masks)[:, 0]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rdiv
-from rdiv.inference.engine import permute
+from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.intervals import (
     planned_critical,
     power_of_gap,
@@ -79,7 +79,10 @@ def test_planned_rows_have_the_power_asked_for(ratio: float) -> None:
     found = 0
     for _ in range(trials):
         losses = rng.normal(size=n_p + n_q) * np.where(is_p, 1, np.sqrt(2)) + 0.6 * is_p
-        found += permute(mean_gap(losses), is_p, n_resamples=99, rng=rng).pvalue <= 0.05
+        found += (
+            permute(mean_gap(losses), is_p, PermutationSettings(n_resamples=99), rng=rng).pvalue
+            <= 0.05
+        )
     assert abs(found / trials - 0.7) < 4 * np.sqrt(0.21 / trials) + 0.02  # 99 resamples cost some
 
 

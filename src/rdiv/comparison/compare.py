@@ -14,6 +14,7 @@ from rdiv.discrepancies.energy import Energy
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS, choose
 from rdiv.drivers import find_drivers
 from rdiv.errors import InputError
+from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import critical_value, gap_interval, smallest_detectable_gap
 from rdiv.inference.prepared import Prepared
 from rdiv.results import TwoSampleResult
@@ -71,11 +72,11 @@ def compare(
     no shift
     """
     check_level(alpha, n_resamples)
+    settings = PermutationSettings(alpha, n_resamples, n_jobs)
     check_margins(equivalence_margin, not_worse_than)
     choice = choose(
         "r-div", model=model, folds=folds, supervised=has_target(reference, target), n_jobs=n_jobs
     )
-    settings: dict[str, Any] = {"alpha": alpha, "n_resamples": n_resamples, "n_jobs": n_jobs}
     with one_thread():
         pooled = pool_samples(
             reference, current, target=target, task=task, groups=groups, strata=strata, rng=rng,
@@ -83,37 +84,39 @@ def compare(
         )  # fmt: skip
         model = choice.build(pooled.pool).model
         inputs = _inputs(pooled, settings)  # first: its distances are gone when gradients come
-        results, prepared = examine_model(model, pooled, notes=choice.notes, **settings)
-        honest = bool(getattr(model, "held_out", False))
-        found = _judge(results, prepared["r-div"], pooled, inputs, honest)
+        results, prepared = examine_model(model, pooled, settings, notes=choice.notes)
+        held_out = bool(getattr(model, "held_out", False))
+        found = _judge(results, prepared["r-div"], pooled, inputs, held_out)
         if equivalence_margin is not None or not_worse_than is not None:
-            _require_held_out(honest)
+            _require_held_out(held_out)
             shown = margin_tests(
                 prepared["r-div"], pooled, alpha, equivalence_margin=equivalence_margin,
                 not_worse_than=not_worse_than,
             )  # fmt: skip
             found = replace(found, equivalence=shown[0], not_worse=shown[1])
         if drivers:
-            found = replace(found, drivers=find_drivers(prepared, pooled, honest, **settings))
+            found = replace(
+                found, drivers=find_drivers(prepared, pooled, settings, held_out=held_out)
+            )
     return found
 
 
-def _require_held_out(honest: bool) -> None:
-    if not honest:
+def _require_held_out(held_out: bool) -> None:
+    if not held_out:
         raise InputError(
             "a margin is judged by out-of-fold losses, got in-sample ones (folds=None); ask for "
             "folds."
         )
 
 
-def _inputs(pooled: Pooled, settings: dict[str, Any]) -> TwoSampleResult | None:
+def _inputs(pooled: Pooled, settings: PermutationSettings) -> TwoSampleResult | None:
     """The energy test of the inputs, on the first rows of each side of the shuffled pool."""
     rows = _input_rows(pooled)
     pool = pooled.pool.take(rows)
     if not np.isfinite(pool.matrix()).all():
         return None  # an array with missing values, for a model that takes them
     part = replace(pooled, pool=pool, is_p=pooled.is_p[rows], places=pooled.places[rows])
-    return examine(Energy(scaled=True), part, **settings)[0]
+    return examine(Energy(scaled=True), part, settings)[0]
 
 
 def _input_rows(pooled: Pooled) -> NDArray[np.intp]:
@@ -130,20 +133,21 @@ def _judge(
     prepared: Prepared,
     pooled: Pooled,
     inputs: TwoSampleResult | None,
-    honest: bool,
+    held_out: bool,
 ) -> Comparison:
-    assert prepared.gap is not None
+    observed = prepared.observe(pooled.is_p)
+    gap, error = observed.gap, observed.error
+    assert gap is not None
+    assert error is not None
     result = results["r-div"]
     adjusted = _closed(results)
     verdict = _verdict(adjusted, result.alpha)
-    ahead, error = prepared.gap(pooled.is_p)  # p is the reference: the gap reported is q minus p
-    gap = 0.0 - ahead
     critical = critical_value(result.null_distribution, result.alpha)
-    notes = {} if honest else {"interval": "in-sample losses give no honest interval; use folds"}
+    notes = {} if held_out else {"interval": "in-sample losses give no honest interval; use folds"}
     return Comparison(
         verdict=verdict,
         gap=gap,
-        gap_interval=gap_interval(gap, error, critical) if honest else None,
+        gap_interval=gap_interval(gap, error, critical) if held_out else None,
         direction=("worse" if gap > 0 else "better") if verdict == "risk shift" else None,
         smallest_detectable_gap=smallest_detectable_gap(error, critical),
         results=results,

@@ -163,7 +163,7 @@ def estimate_gap(
         )  # fmt: skip
         fixed: Model = choice.build(pooled.pool).model
         numbers = _numbers(fixed, pooled, estimand)
-        ahead, error = _gap(numbers, pooled)
+        gap, error = _gap(numbers, pooled)
         sides = numbers[pooled.is_p], numbers[~pooled.is_p]
         if method == "bootstrap":
             stream = pooled.stream("masks")
@@ -174,7 +174,7 @@ def estimate_gap(
     if estimand == "fitted" and not getattr(fixed, "held_out", False):
         notes["in-sample"] = "losses are in-sample, so the interval is not honest; use folds"
     return GapEstimate(
-        0.0 - ahead, error, interval, estimand, TARGETS[estimand], method, alpha, len(sides[0]),
+        gap, error, interval, estimand, TARGETS[estimand], method, alpha, len(sides[0]),
         len(sides[1]), spelled(fixed, MODELS), pooled.seed, notes,
     )  # fmt: skip
 
@@ -246,15 +246,17 @@ def _numbers(model: Model, pooled: Pooled, estimand: Estimand) -> Floats:
 
 
 def _gap(numbers: Floats, pooled: Pooled) -> tuple[float, float]:
-    """Mean over reference minus mean over current, and its standard error."""
+    """Mean over current minus mean over reference, and its standard error."""
     prepared = mean_gap(numbers, groups=pooled.pool.groups, strata=pooled.pool.strata)
-    assert prepared.gap is not None
-    return prepared.gap(pooled.is_p)
+    observed = prepared.observe(pooled.is_p)
+    assert observed.gap is not None
+    assert observed.error is not None
+    return observed.gap, observed.error
 
 
 def _normal(numbers: Floats, pooled: Pooled, alpha: float) -> Interval:
     """Welch's interval of the gap, current minus reference; groups count as single units."""
-    ahead, error = _gap(numbers, pooled)
+    gap, error = _gap(numbers, pooled)
     units, variances = [], []
     for side in (pooled.is_p, ~pooled.is_p):
         groups = None if pooled.pool.groups is None else pooled.pool.groups[side]
@@ -262,7 +264,7 @@ def _normal(numbers: Floats, pooled: Pooled, alpha: float) -> Interval:
         of_rows = variance_of_mean(numbers[side], groups)
         variances.append(of_rows * units[-1] / int(side.sum()))
     half = planned_critical(units[0], units[1], variances[0], variances[1], alpha) * error
-    return Interval(-ahead - half, -ahead + half)
+    return Interval(gap - half, gap + half)
 
 
 def _check(

@@ -118,10 +118,11 @@ def margin_tests(
     groups all moments are those of group sums. With strata the freedom is that of the rows (or
     pairs) within strata, and skewness is not corrected. Losses without any spread show nothing.
     """
-    assert prepared.gap is not None
+    observed = prepared.observe(pooled.is_p)
+    gap, error = observed.gap, observed.error
+    assert gap is not None
+    assert error is not None
     assert prepared.losses is not None
-    ahead, error = prepared.gap(pooled.is_p)
-    gap = 0.0 - ahead
     freedom, skewness = _shape(prepared.losses, pooled)
 
     def below(margin: float) -> float:

@@ -144,9 +144,9 @@ class Scored:
     task = "density"
 
     def log_odds(self, pool: Pool) -> NDArray[np.float64]:
-        """Log odds of p against q for every row, ``(n,)``, as if both were equally frequent."""
+        """Log odds of q against p for every row, ``(n,)``, as if both were equally frequent."""
         as_q, as_p = (self.fitted.losses(_labelled(pool, np.full(len(pool), k))) for k in (0, 1))
-        odds = np.asarray(as_q) - np.asarray(as_p) - log(self.n_p / self.n_q)
+        odds = np.asarray(as_p) - np.asarray(as_q) + log(self.n_p / self.n_q)
         bound = log(self.n_p + self.n_q + 1)
         return check_losses(np.clip(odds, -bound, bound), pool, "the classifier")
 

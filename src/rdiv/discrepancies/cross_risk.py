@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.discrepancies.h_divergence import pair
+from rdiv.discrepancies.h_divergence import two_risks
 from rdiv.discrepancies.split_fits import refittable, split_fits
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.models.protocol import Model
@@ -56,7 +56,7 @@ class CrossRisk:
 
         return Prepared(
             statistic=statistic,
-            risks=lambda is_p: pair(splits.crossed_risks(is_p[None])),
+            observed=lambda is_p: two_risks(splits.crossed_risks(is_p[None])),
             refits=splits.refits,
             notes={"refits": splits.cost},
         )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.gram import check_memory, pair_sums
-from rdiv.inference.prepared import Masks, Prepared
+from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.models.scaling import fit_scaling
 from rdiv.samples.pool import Pool, require_finite
 
@@ -71,7 +71,7 @@ class Energy:
         notes = {"rows compared": n} if n < len(pool) else {}
         return Prepared(
             statistic=statistic,
-            value=lambda is_p: float(distance(is_p[None])[0][0]) * scale,
+            observed=lambda is_p: Observed(float(distance(is_p[None])[0][0]) * scale),
             notes=notes,
         )
 

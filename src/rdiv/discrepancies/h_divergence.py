@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rdiv.discrepancies.split_fits import SplitFits, refittable, split_fits
 from rdiv.errors import InputError
-from rdiv.inference.prepared import Masks, Prepared
+from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.models.protocol import Model
 from rdiv.samples.pool import Pool
 
@@ -71,7 +71,7 @@ class HDivergence:
         splits = split_fits(self.model, pool, rng, warm=self.warm)
         return Prepared(
             statistic=lambda masks: self._gain(splits, masks),
-            risks=lambda is_p: pair(splits.own_risks(is_p[None])),
+            observed=lambda is_p: two_risks(splits.own_risks(is_p[None])),
             refits=splits.refits,
             notes={"refits": splits.cost},
         )
@@ -84,6 +84,6 @@ class HDivergence:
         return np.asarray(splits.pooled_risk - share * risks[:, 0] - (1 - share) * risks[:, 1])
 
 
-def pair(risks: NDArray[np.float64]) -> tuple[float, float]:
-    """The two risks of one split as floats."""
-    return float(risks[0, 0]), float(risks[0, 1])
+def two_risks(risks: NDArray[np.float64]) -> Observed:
+    """The risks of both sides of one split, ``(1, 2)``."""
+    return Observed(risk_p=float(risks[0, 0]), risk_q=float(risks[0, 1]))

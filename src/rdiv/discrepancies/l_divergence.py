@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.mean_gaps import mean_gap, mean_gaps
-from rdiv.inference.prepared import Masks, Prepared
+from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.models.adapters import as_model
 from rdiv.models.networks.bounded import BoundedNetwork, FittedBoundedNetwork
 from rdiv.models.networks.modules import is_module
@@ -126,11 +126,11 @@ class LDivergence:
             largest: NDArray[np.float64] = np.abs(gaps(masks)).max(axis=1)
             return largest
 
-        def risks(is_p: NDArray[np.bool_]) -> tuple[float, float]:
+        def observed(is_p: NDArray[np.bool_]) -> Observed:
             best = losses[:, int(np.argmax(np.abs(gaps(is_p[None])[0])))]
-            return float(best[is_p].mean()), float(best[~is_p].mean())
+            return Observed(risk_p=float(best[is_p].mean()), risk_q=float(best[~is_p].mean()))
 
-        return Prepared(supremum, risks=risks)
+        return Prepared(supremum, observed=observed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError
 from rdiv.inference.masked_sums import mask_counts
 from rdiv.inference.mean_gaps import mean_gap
-from rdiv.inference.prepared import Masks, Prepared, Statistic
+from rdiv.inference.prepared import Masks, Observed, Prepared, Statistic
 from rdiv.models.adapters import as_model
 from rdiv.models.protocol import FittedModel, Model, check_losses
 from rdiv.samples.pool import Pool
@@ -57,11 +57,13 @@ class LossDistribution:
     def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
         """The same from a model that is fitted already."""
         losses = check_losses(fitted.losses(pool), pool, "the model")
-        return Prepared(
-            statistic=_distances(losses, self.distance),
-            risks=mean_gap(losses).risks,
-            losses=losses,
-        )
+        means = mean_gap(losses)
+
+        def observed(is_p: NDArray[np.bool_]) -> Observed:
+            risks = means.observe(is_p)
+            return Observed(risk_p=risks.risk_p, risk_q=risks.risk_q)
+
+        return Prepared(_distances(losses, self.distance), observed=observed, losses=losses)
 
 
 def _distances(losses: NDArray[np.float64], kind: str) -> Statistic:

@@ -14,7 +14,7 @@ from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.score import Score
 from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.combining import nested_min_p
-from rdiv.inference.prepared import Masks, Prepared
+from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.models.adapters import as_model
 from rdiv.models.protocol import FittedModel, Model
 from rdiv.names import spelled
@@ -166,15 +166,24 @@ def combined(members: Mapping[str, Prepared]) -> Prepared:
     def first(name: str) -> Any:
         return next((v for test in tests if (v := getattr(test, name)) is not None), None)
 
+    def observed(is_p: NDArray[np.bool_]) -> Observed:
+        found = [test.observe(is_p) for test in tests]
+        names = ("risk_p", "risk_q", "gap", "error")
+        known = {
+            name: next((v for one in found if (v := getattr(one, name)) is not None), None)
+            for name in names
+        }
+        return Observed(**known)
+
     parts = {name: test.parts or ("",) for name, test in members.items()}
     return Prepared(
         statistic,
-        combine=nested_min_p([(len(test.parts) or 1, test.combine) for test in tests]),
+        combine=nested_min_p([(test.columns, test.combine) for test in tests]),
         parts=tuple(f"{name} {part}".strip() for name, own in parts.items() for part in own),
-        risks=first("risks"),
+        observed=observed,
         losses=first("losses"),
         gradients=first("gradients"),
-        gap=first("gap"),
+        gradient_owners=first("gradient_owners"),
         notes={key: value for test in reversed(tests) for key, value in test.notes.items()},
     )
 

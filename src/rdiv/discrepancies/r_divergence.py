@@ -51,18 +51,9 @@ class RDivergence:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the model to the pool and keep its losses."""
-        return self._prepared(self.model.fit(pool, rng), pool, compiled=True)
+        return self.from_fit(self.model.fit(pool, rng), pool)
 
     def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
-        """The same from a model that is fitted already, for use beside other tests.
-
-        Those have more to sum than losses, so a compiler would save no time.
-        """
-        return self._prepared(fitted, pool, compiled=False)
-
-    def _prepared(self, fitted: FittedModel, pool: Pool, compiled: bool) -> Prepared:
+        """The same from a model that is fitted already, for use beside other tests."""
         losses = check_losses(fitted.losses(pool), pool, "the model")
-        return mean_gap(
-            losses, studentize=self.studentize, groups=pool.groups, strata=pool.strata,
-            compiled=compiled,
-        )  # fmt: skip
+        return mean_gap(losses, studentize=self.studentize, groups=pool.groups, strata=pool.strata)

@@ -14,7 +14,7 @@ from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.combining import min_p
 from rdiv.inference.masked_sums import Columns, standardized, tiles
 from rdiv.inference.mean_gaps import mean_gaps
-from rdiv.inference.prepared import Masks, Prepared
+from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.models.adapters import as_model
 from rdiv.models.protocol import FittedModel, Model
 from rdiv.samples.pool import Pool
@@ -103,10 +103,18 @@ class Score:
             statistic,
             combine=min_p if self.part == "both" else None,
             parts=("ridge", "l4") if self.part == "both" else (),
-            value=lambda is_p: float(np.sqrt(length(plain(is_p[None]))[0])),
+            observed=lambda is_p: Observed(float(np.sqrt(length(plain(is_p[None]))[0]))),
             gradients=gradients,
+            gradient_owners=_owners(fitted, pool, gradients.shape[1]),
             notes={"parameters": gradients.shape[1]},
         )
+
+
+def _owners(fitted: Any, pool: Pool, width: int) -> tuple[str | None, ...] | None:
+    """The input column of every gradient, where the model knows."""
+    known = getattr(fitted, "gradient_owners", None)
+    owners = None if known is None else known(pool)
+    return None if owners is None or len(owners) != width else tuple(owners)
 
 
 def has_gradients(fitted: Any) -> bool:

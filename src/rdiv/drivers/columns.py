@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rdiv.drivers.bins import InputColumn
 from rdiv.drivers.result import ColumnDriver
-from rdiv.inference.engine import permute
+from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.intervals import Interval, critical_value, gap_interval
 from rdiv.inference.mean_gaps import gaps_and_errors, mean_gaps
 from rdiv.inference.prepared import Masks, Prepared
@@ -207,12 +207,10 @@ def driving_columns(
     losses: Floats,
     scores: dict[str, Floats],
     is_p: NDArray[np.bool_],
+    settings: PermutationSettings,
     *,
     rng: np.random.Generator,
-    honest: bool,
-    alpha: float,
-    n_resamples: int,
-    n_jobs: int | None = None,
+    held_out: bool,
 ) -> ColumnFindings:
     """What every column contributes to the gap, with adjusted p-values.
 
@@ -222,7 +220,7 @@ def driving_columns(
         Of the same rows.
     scores : dict of (n, m) arrays
         Gradients that belong to each column, by its name; empty for a model without such.
-    honest : bool
+    held_out : bool
         The losses are out of fold; otherwise there are no intervals.
     """
     additive = fit_additive(inputs, losses, pool.groups)
@@ -232,16 +230,15 @@ def driving_columns(
     def statistic(masks: Masks) -> Floats:
         return np.concatenate([np.abs(_ratios(*risk(masks))), score(masks)], axis=1)
 
-    null = permute(
-        Prepared(statistic, combine=lambda parts: parts[:, 0]), is_p, groups=pool.groups,
-        strata=pool.strata, n_resamples=n_resamples, rng=rng, n_jobs=n_jobs, alpha=alpha,
-    )  # fmt: skip
+    width = len(additive.columns) + 1 + len(score.names)
+    prepared = Prepared(statistic, combine=lambda parts: parts[:, 0], width=width)
+    null = permute(prepared, is_p, settings, rng=rng, groups=pool.groups, strata=pool.strata)
     gaps, errors = (part[0] for part in risk(is_p[None]))
     rest = len(additive.columns)  # what is left over comes after the columns, and is not tested
     tested = np.delete(null.parts, rest, axis=1)
     pvalues = step_down(tested) if tested.shape[1] else np.zeros(0)
     intervals = [
-        gap_interval(float(gap), float(error), critical_value(null.parts[1:, j], alpha))
+        gap_interval(float(gap), float(error), critical_value(null.parts[1:, j], settings.alpha))
         for j, (gap, error) in enumerate(zip(gaps, errors, strict=True))
     ]
     whole = float(gaps.sum())
@@ -254,7 +251,7 @@ def driving_columns(
             found = replace(
                 found,
                 contribution=float(gaps[place]),
-                interval=intervals[place] if honest else None,
+                interval=intervals[place] if held_out else None,
                 share=None if flat else float(gaps[place]) / whole,
                 pvalue=float(pvalues[place]),
             )
@@ -265,7 +262,7 @@ def driving_columns(
             )
         drivers.append(found)
     drivers.sort(key=lambda found: (found.smallest_pvalue, -abs(found.contribution)))
-    return ColumnFindings(tuple(drivers), float(gaps[rest]), intervals[rest] if honest else None)
+    return ColumnFindings(tuple(drivers), float(gaps[rest]), intervals[rest] if held_out else None)
 
 
 class _Scores:
@@ -335,7 +332,7 @@ class _Contributions:
                 start += len(covariance)
                 squares[:, j] += np.einsum("bi,ij,bj->b", part, covariance, part)
             squares[:, -1] += np.einsum("bi,ij,bj->b", moved, self.whole, moved)
-        return 0.0 - gaps, np.sqrt(np.maximum(squares, 0.0))
+        return gaps, np.sqrt(np.maximum(squares, 0.0))
 
 
 def _ratios(gaps: Floats, errors: Floats) -> Floats:

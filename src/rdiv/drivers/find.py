@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import ceil
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.drivers import columns, slices
-from rdiv.drivers.bins import input_columns
-from rdiv.drivers.result import Drivers
+from rdiv.drivers.bins import InputColumn, input_columns
+from rdiv.drivers.result import Drivers, SliceDriver
 from rdiv.drivers.rows import driving_rows
+from rdiv.errors import InputError
+from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.prepared import Prepared
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import Pooled
@@ -24,7 +26,6 @@ Floats = NDArray[np.float64]
 MOST_ROWS = 100_000  # of each sample in which slices and columns are looked for
 MOST_NUMBERS = 40_000_000  # rows times gradients
 MOST_RESAMPLES = 1999
-_FEW = 200
 _FEWEST_GROUPS = 50
 _MANY_COPIES = 0.6  # distinct rows over rows, up to which copies are drawn together
 IN_SAMPLE = "losses are in-sample, so there are no honest intervals; use folds"
@@ -44,11 +45,9 @@ ROWS = (
 def find_drivers(
     prepared: Mapping[str, Prepared],
     pooled: Pooled,
-    honest: bool,
+    settings: PermutationSettings,
     *,
-    alpha: float,
-    n_resamples: int,
-    n_jobs: int | None = None,
+    held_out: bool,
 ) -> Drivers:
     """Find what carries a shift, from the losses and gradients of the fit that was tested.
 
@@ -57,7 +56,8 @@ def find_drivers(
     prepared : mapping
         ``"r-div"`` with losses, and ``"score"`` with gradients where the model has them.
     pooled : Pooled
-    honest : bool
+    settings : PermutationSettings
+    held_out : bool
         The losses are those of rows that the model was not fitted to.
 
     Examples
@@ -73,11 +73,11 @@ def find_drivers(
     """
     losses = prepared["r-div"].losses
     assert losses is not None
-    notes = {"rows": ROWS, "level": LEVEL} | ({} if honest else {"intervals": IN_SAMPLE})
+    notes = {"rows": ROWS, "level": LEVEL} | ({} if held_out else {"intervals": IN_SAMPLE})
     rows = driving_rows(losses, pooled)
     if pooled.pool.table is None and pooled.pool.x.ndim != 2:
         notes |= {"slices": IMAGES, "columns": IMAGES}
-        return Drivers(rows, (), (), None, None, alpha, notes)
+        return Drivers(rows, (), (), None, None, settings.alpha, notes)
     gradients = prepared["score"].gradients if "score" in prepared else None
     chosen = _driver_rows(pooled, 0 if gradients is None else gradients.shape[1])
     part, is_p = pooled.pool, pooled.is_p
@@ -85,20 +85,20 @@ def find_drivers(
         part, is_p, losses = part.take(chosen), is_p[chosen], losses[chosen]
         notes["sampled"] = SAMPLED.format(int(is_p.sum()), int((~is_p).sum()))
     inputs = input_columns(part)
-    enough = ceil(slices.WAYS / alpha - 1e-9) - 1
-    settings: dict[str, Any] = {
-        "honest": honest, "alpha": alpha, "n_jobs": n_jobs,
-        "n_resamples": max(min(n_resamples, MOST_RESAMPLES), enough),
-    }  # fmt: skip
-    scores, notes["score"] = _scores_by_column(gradients, pooled.pool, chosen)
+    enough = ceil(slices.WAYS / settings.alpha - 1e-9) - 1
+    settings = replace(settings, n_resamples=max(min(settings.n_resamples, MOST_RESAMPLES), enough))
+    owners = prepared["score"].gradient_owners if "score" in prepared else None
+    scores, notes["score"] = _scores_by_column(gradients, owners, chosen)
     by_column = columns.driving_columns(
-        part, inputs, losses, scores, is_p, rng=pooled.stream("masks"), **settings
+        part, inputs, losses, scores, is_p, settings, rng=pooled.stream("masks"), held_out=held_out
     )
     notes["columns"] = columns.NULL
-    found, notes["slices"] = _slices(part, inputs, losses, is_p, pooled, settings)
+    stream = pooled.stream("drivers").spawn(2)[1]
+    found, notes["slices"] = _slices(part, inputs, losses, is_p, settings, stream, held_out)
     return Drivers(
-        rows, found, by_column.columns, by_column.rest, by_column.rest_interval, alpha, notes
-    )
+        rows, found, by_column.columns, by_column.rest, by_column.rest_interval, settings.alpha,
+        notes,
+    )  # fmt: skip
 
 
 def _driver_rows(pooled: Pooled, width: int) -> NDArray[np.intp] | None:
@@ -132,64 +132,42 @@ def _driver_rows(pooled: Pooled, width: int) -> NDArray[np.intp] | None:
 
 def _slices(
     part: Pool,
-    inputs: list[Any],
+    inputs: list[InputColumn],
     losses: Floats,
     is_p: NDArray[np.bool_],
-    pooled: Pooled,
-    settings: dict[str, Any],
-) -> tuple[tuple[Any, ...], str]:
+    settings: PermutationSettings,
+    rng: np.random.Generator,
+    held_out: bool,
+) -> tuple[tuple[SliceDriver, ...], str]:
     """The slices and what is to be said about them."""
     if part.strata is not None:
         return (), STRATA
     try:
         found = slices.driving_slices(
-            part, inputs, losses, is_p, rng=pooled.stream("drivers").spawn(2)[1], **settings
+            part, inputs, losses, is_p, settings, rng=rng, held_out=held_out
         )
-    except ValueError as error:
+    except InputError as error:
         return (), f"slices were not looked for: {error}"
     return found, slices.NULL if found else "no slice was worth testing"
 
 
 def _scores_by_column(
-    gradients: Floats | None, pool: Pool, chosen: NDArray[np.intp] | None
+    gradients: Floats | None,
+    owners: tuple[str | None, ...] | None,
+    chosen: NDArray[np.intp] | None,
 ) -> tuple[dict[str, Floats], str]:
-    """Gradients by input column, where they are those of a linear correction, and a remark."""
+    """Gradients by the input column that they belong to, and a remark."""
     if gradients is None:
         return {}, "the model has no gradients, so columns were not looked at for a hidden shift"
-    owners = pool.owners()
-    outputs, left = divmod(gradients.shape[1], 1 + len(owners))
-    rows = np.arange(len(pool)) if chosen is None else chosen
-    if left or not _are_corrections(gradients, pool, outputs, len(owners)):
+    if owners is None:
         return {}, (
             "the model's gradients belong to parameters, not to columns, so columns were not "
             "looked at for a hidden shift"
         )
-    table = gradients[rows].reshape(len(rows), outputs, 1 + len(owners))
     places: dict[str, list[int]] = {}
     for place, owner in enumerate(owners):
-        places.setdefault(owner, []).append(1 + place)
-    split = {name: table[:, :, at].reshape(len(rows), -1) for name, at in places.items()}
+        if owner is not None:
+            places.setdefault(owner, []).append(place)
+    rows = slice(None) if chosen is None else chosen
+    split = {name: gradients[rows][:, at] for name, at in places.items()}
     return split, "score: the largest studentised gap of the gradients that belong to the column"
-
-
-def _are_corrections(gradients: Floats, pool: Pool, outputs: int, width: int) -> bool:
-    """Whether gradients are residuals times inputs, the first input being 1.
-
-    Looked up in a few rows: over the first gradient, each other one is then a straight line in its
-    own input.
-    """
-    few = np.arange(0, len(pool), max(len(pool) // _FEW, 1))
-    x = pool.take(few).matrix()
-    known = np.isfinite(x).all(axis=1)
-    for output in range(outputs):
-        table = gradients[few, output * (1 + width) : (output + 1) * (1 + width)]
-        rows = known & (table[:, 0] != 0)
-        if rows.sum() < 3:
-            return False
-        inputs = table[rows, 1:] / table[rows, :1]
-        inputs, own = inputs - inputs.mean(axis=0), x[rows] - x[rows].mean(axis=0)
-        square = (own**2).sum(axis=0)
-        slope = np.divide((own * inputs).sum(axis=0), square, out=np.zeros(width), where=square > 0)
-        if not np.allclose(inputs, slope * own, rtol=1e-6, atol=1e-6):
-            return False
-    return outputs > 0

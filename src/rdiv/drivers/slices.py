@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 from rdiv.drivers.bins import InputColumn
 from rdiv.drivers.result import SliceDriver
 from rdiv.drivers.slice_search import Candidate, search_slices
-from rdiv.inference.engine import permute
+from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.intervals import critical_value, gap_interval
-from rdiv.inference.masked_sums import masked_sums
+from rdiv.inference.masked_sums import masked_sums, unit_sums
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.inference.step_down import step_down
 from rdiv.samples.pool import Pool
@@ -96,12 +97,9 @@ def _unit_columns(
     inside: NDArray[np.bool_], losses: Floats, code: NDArray[np.intp], count: int
 ) -> Floats:
     """Per unit and slice: rows and sum of losses in and out, whether any, and their products."""
-
-    def total(values: Floats) -> Floats:
-        return np.stack([np.bincount(code, values[:, j], count) for j in range(values.shape[1])], 1)
-
-    n, m = total(inside.astype(float)), total((~inside).astype(float))
-    a, c = total(inside * losses[:, None]), total(~inside * losses[:, None])
+    sums = partial(unit_sums, codes=code, count=count)
+    n, m = sums(inside.astype(float)), sums((~inside).astype(float))
+    a, c = sums(inside * losses[:, None]), sums(~inside * losses[:, None])
     products = (a * a, a * n, n * n, c * c, c * m, m * m, a * c, a * m, n * c, n * m)
     return np.concatenate([n, m, a, c, n > 0, m > 0, *products], axis=1)
 
@@ -148,12 +146,10 @@ def driving_slices(
     inputs: list[InputColumn],
     losses: Floats,
     is_p: NDArray[np.bool_],
+    settings: PermutationSettings,
     *,
     rng: np.random.Generator,
-    honest: bool,
-    alpha: float,
-    n_resamples: int,
-    n_jobs: int | None = None,
+    held_out: bool,
 ) -> tuple[SliceDriver, ...]:
     """Slices in which the gap concentrates, with adjusted p-values and simultaneous intervals.
 
@@ -163,7 +159,7 @@ def driving_slices(
         For its groups and copies of rows, which stay in one half.
     inputs, losses, is_p
         Of the same rows.
-    honest : bool
+    held_out : bool
         The losses are out of fold; otherwise there are no intervals.
 
     Notes
@@ -174,6 +170,7 @@ def driving_slices(
     """
     halving, *drawing = rng.spawn(1 + WAYS)
     parts = halves_of(pool, is_p, halving)
+    each_way = replace(settings, alpha=settings.alpha / WAYS)
     tested: list[_Tested] = []
     for stream, learn, test in zip(drawing, parts, parts[::-1], strict=True):
         found = search_slices(_rows_of(inputs, learn), losses[learn], is_p[learn])
@@ -182,10 +179,7 @@ def driving_slices(
                 _rows_of(inputs, test), losses[test], is_p[test],
                 None if pool.groups is None else pool.groups[test],
             )  # fmt: skip
-            drivers, ratios = half.test(
-                found, rng=stream, honest=honest, alpha=alpha / WAYS, n_resamples=n_resamples,
-                n_jobs=n_jobs,
-            )  # fmt: skip
+            drivers, ratios = half.test(found, each_way, rng=stream, held_out=held_out)
             rows = [candidate.inside(inputs) for candidate in found]
             tested += zip(drivers, ratios, rows, strict=True)
     return _without_repeats(tested)
@@ -217,12 +211,10 @@ class _Half:
     def test(
         self,
         found: list[Candidate],
+        settings: PermutationSettings,
         *,
         rng: np.random.Generator,
-        honest: bool,
-        alpha: float,
-        n_resamples: int,
-        n_jobs: int | None,
+        held_out: bool,
     ) -> tuple[list[SliceDriver], list[float]]:
         inside = np.stack([candidate.inside(self.inputs) for candidate in found], axis=1)
         gaps = slice_gaps(inside, self.losses, self.groups)
@@ -232,13 +224,12 @@ class _Half:
             measured = gaps(masks)
             return np.concatenate([signs * measured.excess, np.abs(measured.inside)], axis=1)
 
-        null = permute(
-            Prepared(statistic, combine=lambda parts: parts[:, 0]), self.is_p, groups=self.groups,
-            n_resamples=n_resamples, rng=rng, n_jobs=n_jobs, alpha=alpha,
-        )  # fmt: skip
         k = len(found)
+        prepared = Prepared(statistic, combine=lambda parts: parts[:, 0], width=2 * k)
+        null = permute(prepared, self.is_p, settings, rng=rng, groups=self.groups)
         pvalues = np.minimum(WAYS * step_down(null.parts[:, :k]), 1.0)
-        critical = critical_value(null.parts[1:, k:].max(axis=1), alpha) if honest else None
+        farthest = null.parts[1:, k:].max(axis=1)
+        critical = critical_value(farthest, settings.alpha) if held_out else None
         observed = gaps(self.is_p[None])
         drivers = [
             self._driver(candidate, observed, j, inside[:, j], float(pvalues[j]), critical)

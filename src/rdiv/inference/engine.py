@@ -6,7 +6,7 @@ One p-value formula, one rule for stopping early, one way to spread work; every 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import floor
 from time import monotonic
@@ -22,9 +22,35 @@ from rdiv.inference.ties import at_least
 from rdiv.progress import counting
 from rdiv.threads import one_thread
 
-__all__ = ["Null", "allowed_exceedances", "permutation_pvalue", "permute"]
+__all__ = [
+    "Null",
+    "PermutationSettings",
+    "allowed_exceedances",
+    "permutation_pvalue",
+    "permute",
+]
 
 _WORTH_PROCESSES = 5.0  # seconds of refits, by the time of the first, that pay for processes
+
+
+@dataclass(frozen=True)
+class PermutationSettings:
+    """How a permutation test is run.
+
+    Parameters
+    ----------
+    alpha : float
+        Level; it also decides when a test that refits may stop.
+    n_resamples : int
+        Permutations to draw, B. A test that refits may stop earlier.
+    n_jobs : int, optional
+        Tasks at a time; the result does not depend on it. Refits that take a few seconds together
+        are done in turn all the same: starting processes would take longer.
+    """
+
+    alpha: float = 0.05
+    n_resamples: int = 999
+    n_jobs: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +81,11 @@ class Null:
 def permute(
     prepared: Prepared,
     is_p: NDArray[np.bool_],
+    settings: PermutationSettings,
     *,
+    rng: np.random.Generator,
     groups: NDArray[np.intp] | None = None,
     strata: NDArray[np.intp] | None = None,
-    n_resamples: int,
-    rng: np.random.Generator,
-    n_jobs: int | None = None,
-    alpha: float = 0.05,
 ) -> Null:
     """Compare the observed split of a pool with random relabellings of it.
 
@@ -70,22 +94,17 @@ def permute(
     prepared : Prepared
     is_p : (n,) mask
         The observed split.
+    settings : PermutationSettings
+    rng : Generator
     groups, strata : (n,) integer codes, optional
         See `rdiv.inference.masks.mask_sampler`.
-    n_resamples : int
-        Relabellings to draw, B. A test that refits may stop earlier.
-    rng : Generator
-    n_jobs : int, optional
-        Tasks at a time; the result does not depend on it. Refits that take a few seconds together
-        are done in turn all the same: starting processes would take longer.
-    alpha : float
-        Level, which decides when a test that refits may stop.
 
     Examples
     --------
     >>> x = np.arange(8.0)
     >>> prepared = Prepared(lambda masks: np.abs(masks @ x - 14))
-    >>> null = permute(prepared, x < 4, n_resamples=199, rng=np.random.default_rng(0))
+    >>> settings = PermutationSettings(n_resamples=199)
+    >>> null = permute(prepared, x < 4, settings, rng=np.random.default_rng(0))
     >>> print(null.ranked, null.pvalue < 0.05)
     8.0 True
     """
@@ -94,17 +113,17 @@ def permute(
         start = monotonic()
         observed = _evaluate(prepared, is_p[None])
         if prepared.refits:
-            if (monotonic() - start) * n_resamples < _WORTH_PROCESSES:
-                n_jobs = None
-            return _sequential(
-                prepared, observed, sampler, len(is_p), n_resamples, rng, n_jobs, alpha
-            )
-        sizes = block_sizes(len(is_p), n_resamples)
+            if (monotonic() - start) * settings.n_resamples < _WORTH_PROCESSES:
+                settings = replace(settings, n_jobs=None)
+            draws = _mask_stream(sampler, len(is_p), settings.n_resamples, rng)
+            return _sequential(prepared, observed, draws, settings)
+        sizes = block_sizes(len(is_p), settings.n_resamples)
 
         def block(stream: np.random.Generator, size: int) -> NDArray[np.float64]:
             return _evaluate(prepared, sampler(stream, size))
 
-        blocks = _spread(block, list(zip(rng.spawn(len(sizes)), sizes, strict=True)), n_jobs)
+        tasks = list(zip(rng.spawn(len(sizes)), sizes, strict=True))
+        blocks = _spread(block, tasks, settings.n_jobs)
     return _null_of(prepared, np.concatenate([observed, *blocks]))
 
 
@@ -149,6 +168,11 @@ def _evaluate(prepared: Prepared, masks: Masks) -> NDArray[np.float64]:
             f"masks, got shape {values.shape}; take the mean over rows, not over masks."
         )
     values = values.reshape(len(masks), -1)
+    if prepared.width is not None and values.shape[1] != prepared.width:
+        raise InputError(
+            f"the statistic was said to have {prepared.width} columns, got {values.shape[1]}; "
+            "correct `width`."
+        )
     if values.shape[1] > 1 and prepared.combine is None:
         raise InputError(
             f"a statistic with {values.shape[1]} parts needs `combine` to make one number of them."
@@ -188,12 +212,8 @@ def _spread(function: Any, tasks: list[Any], n_jobs: int | None) -> list[Any]:
 def _sequential(
     prepared: Prepared,
     observed: NDArray[np.float64],
-    sampler: Any,
-    n: int,
-    n_resamples: int,
-    rng: np.random.Generator,
-    n_jobs: int | None,
-    alpha: float,
+    draws: Iterator[Masks],
+    settings: PermutationSettings,
 ) -> Null:
     """One mask a task, stopping when the decision is certain (Besag and Clifford 1991).
 
@@ -203,14 +223,13 @@ def _sequential(
     """
     if prepared.combine is not None:
         raise InputError("a test that refits cannot be combined; rank one number per mask.")
-    limit = max(allowed_exceedances(alpha, n_resamples), 1)
-    draws = _mask_stream(sampler, n, n_resamples, rng)
+    limit = max(allowed_exceedances(settings.alpha, settings.n_resamples), 1)
     null: list[float] = []
     exceeded = 0
-    with counting("relabelling", n_resamples) as at:
-        for wave in _waves(draws, n_jobs):
+    with counting("relabelling", settings.n_resamples) as at:
+        for wave in _waves(draws, settings.n_jobs):
             at(len(null) + 1)
-            for value in _refit_wave(prepared, wave, n_jobs):
+            for value in _refit_wave(prepared, wave, settings.n_jobs):
                 null.append(value)
                 exceeded += bool(at_least(np.array([value]), observed[0, 0])[0])
                 if exceeded == limit:

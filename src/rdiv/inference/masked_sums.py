@@ -22,6 +22,7 @@ __all__ = [
     "squared",
     "standardized",
     "tiles",
+    "unit_sums",
 ]
 
 
@@ -70,23 +71,34 @@ def masked_sums(masks: Masks, columns: _Tiled) -> NDArray[np.float64]:
     return sums
 
 
-def masked_moments(
-    masks: Masks, numbers: NDArray[np.float64], compiled: bool = True
-) -> NDArray[np.float64]:
+def masked_moments(masks: Masks, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """Masked sums of numbers and of their squares, ``(b, 2)``; compiled for long vectors.
-
-    The compiler takes a second and 120 MB; `compiled` as False does without.
 
     Examples
     --------
     >>> print(masked_moments(np.array([[True, False, True]]), np.array([1.0, 2.0, 4.0])))
     [[ 5. 17.]]
     """
-    kernel = _compiled() if compiled and len(numbers) >= _COMPILED_FROM else None
+    kernel = _compiled() if len(numbers) >= _COMPILED_FROM else None
     if kernel is None:
         return masked_sums(masks, _WithSquares(numbers))
     sums: NDArray[np.float64] = kernel(masks.view(np.uint8), numbers)
     return sums
+
+
+def unit_sums(
+    numbers: NDArray[np.float64], codes: NDArray[np.intp], count: int = 0
+) -> NDArray[np.float64]:
+    """Sums of the rows of every unit, ``(n, m) -> (units, m)``; a unit is a row or a group of rows.
+
+    Examples
+    --------
+    >>> print(unit_sums(np.array([[1.0], [2.0], [4.0]]), np.array([0, 1, 0])))
+    [[5.]
+     [2.]]
+    """
+    sums = [np.bincount(codes, numbers[:, j], count) for j in range(numbers.shape[1])]
+    return np.stack(sums, axis=1)
 
 
 @dataclass(frozen=True, eq=False)

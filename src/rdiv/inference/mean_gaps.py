@@ -22,8 +22,9 @@ from rdiv.inference.masked_sums import (
     squared,
     standardized,
     tiles,
+    unit_sums,
 )
-from rdiv.inference.prepared import Masks, Prepared
+from rdiv.inference.prepared import Masks, Observed, Prepared
 
 __all__ = ["gaps_and_errors", "mean_gap", "mean_gaps"]
 
@@ -38,7 +39,6 @@ def mean_gap(
     studentize: bool = True,
     groups: NDArray[np.intp] | None = None,
     strata: NDArray[np.intp] | None = None,
-    compiled: bool = True,
 ) -> Prepared:
     """The absolute gap between the mean losses of p and q, for any split.
 
@@ -48,35 +48,25 @@ def mean_gap(
     studentize : bool
         Rank the gap over its standard error, recomputed for every split.
     groups, strata : (n,) integer codes, optional
-    compiled : bool
-        Let numba sum many losses, where it is installed.
 
     Examples
     --------
     >>> prepared = mean_gap(np.array([0.0, 2.0, 5.0, 9.0]), studentize=False)
-    >>> print(prepared.statistic(np.array([[True, True, False, False]])))
-    [6.]
+    >>> is_p = np.array([True, True, False, False])
+    >>> print(prepared.statistic(is_p[None]), prepared.observe(is_p).gap)
+    [6.] 6.0
     """
-    measure = gaps_and_errors(losses[:, None], groups, strata, compiled=compiled)
+    measure = gaps_and_errors(losses[:, None], groups, strata)
     gaps = _ratios(measure) if studentize else lambda masks: measure(masks)[0]
 
-    def risks(is_p: NDArray[np.bool_]) -> tuple[float, float]:
-        # Sums rounded once, in any order: identical samples have a gap of exactly 0.
-        return tuple(fsum(losses[side]) / int(side.sum()) for side in (is_p, ~is_p))  # type: ignore[return-value]
-
-    def gap(is_p: NDArray[np.bool_]) -> tuple[float, float]:
+    def observed(is_p: NDArray[np.bool_]) -> Observed:
         gaps, errors = measure(is_p[None])
-        risk_p, risk_q = risks(is_p)
-        signed = risk_p - risk_q if strata is None else float(gaps[0, 0])
-        return signed, float(errors[0, 0])
+        # Sums rounded once, in any order: identical samples have a gap of exactly 0.
+        risk_p, risk_q = (fsum(losses[side]) / int(side.sum()) for side in (is_p, ~is_p))
+        gap = risk_q - risk_p if strata is None else float(gaps[0, 0])
+        return Observed(abs(gap), risk_p, risk_q, gap, float(errors[0, 0]))
 
-    return Prepared(
-        statistic=lambda masks: np.abs(gaps(masks)[:, 0]),
-        value=lambda is_p: abs(gap(is_p)[0]),
-        risks=risks,
-        losses=losses,
-        gap=gap,
-    )
+    return Prepared(lambda masks: np.abs(gaps(masks)[:, 0]), observed=observed, losses=losses)
 
 
 def mean_gaps(
@@ -87,7 +77,7 @@ def mean_gaps(
     strata: NDArray[np.intp] | None = None,
     scale: NDArray[np.float64] | None = None,
 ) -> Callable[[Masks], NDArray[np.float64]]:
-    """Signed gaps, mean over p minus mean over q, of each of ``m`` columns, for blocks of masks.
+    """Signed gaps, mean over q minus mean over p, of each of ``m`` columns, for blocks of masks.
 
     Parameters
     ----------
@@ -116,7 +106,7 @@ def mean_gaps(
     --------
     >>> t = mean_gaps(np.array([[1.0], [3.0], [4.0], [8.0]]), studentize=True)
     >>> print(t(np.array([[True, True, False, False]])).round(3))
-    [[-1.789]]
+    [[1.789]]
     """
     measure = gaps_and_errors(numbers, groups, strata, errors=studentize, scale=scale)
     return _ratios(measure) if studentize else lambda masks: measure(masks)[0]
@@ -139,7 +129,6 @@ def gaps_and_errors(
     strata: NDArray[np.intp] | None = None,
     errors: bool = True,
     scale: NDArray[np.float64] | None = None,
-    compiled: bool = True,
 ) -> Gaps:
     """Function from masks to gaps and their standard errors, each ``(b, m)``, in original units.
 
@@ -148,11 +137,11 @@ def gaps_and_errors(
     >>> measure = gaps_and_errors(np.array([[1.0], [3.0], [4.0], [8.0]]))
     >>> gaps, errors = measure(np.array([[True, True, False, False]]))
     >>> print(gaps[0], errors[0].round(3))
-    [-4.] [2.236]
+    [4.] [2.236]
     """
     scaled, unit = standardized(np.asarray(numbers)) if scale is None else (numbers, scale)
     if groups is None and strata is None:
-        measure = _by_rows(scaled, errors, compiled)
+        measure = _by_rows(scaled, errors)
     else:
         measure = _by_units(scaled, groups, strata)
 
@@ -164,7 +153,7 @@ def gaps_and_errors(
     return gaps
 
 
-def _by_rows(columns: Columns, errors: bool, compiled: bool) -> Gaps:
+def _by_rows(columns: Columns, errors: bool) -> Gaps:
     """The plain case: rows are the units, one stratum."""
     n, m = columns.shape
     if m > 1:
@@ -173,17 +162,14 @@ def _by_rows(columns: Columns, errors: bool, compiled: bool) -> Gaps:
     totals = np.array([numbers.sum(), (numbers**2).sum()])  # pairwise: fewer digits are lost
 
     def measure(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        if errors:
-            sums = masked_moments(masks, numbers, compiled)
-        else:
-            sums = masked_sums(masks, numbers[:, None])
+        sums = masked_moments(masks, numbers) if errors else masked_sums(masks, numbers[:, None])
         n_p = mask_counts(masks)[:, None].astype(np.float64)
         mean_p, mean_q = sums[:, :m] / n_p, (totals[:m] - sums[:, :m]) / (n - n_p)
         if not errors:
-            return mean_p - mean_q, np.zeros_like(mean_p)
+            return mean_q - mean_p, np.zeros_like(mean_p)
         variance = _variance_of_mean(sums[:, m:], mean_p, n_p)
         variance += _variance_of_mean(totals[m:] - sums[:, m:], mean_q, n - n_p)
-        return mean_p - mean_q, variance
+        return mean_q - mean_p, variance
 
     return measure
 
@@ -207,15 +193,15 @@ def _by_rows_of_many(numbers: Columns, errors: bool) -> Gaps:
         sums = masked_sums(masks, numbers)
         mean_p, mean_q = sums / n_p, (totals - sums) / (n - n_p)
         if not errors:
-            return mean_p - mean_q, np.zeros_like(mean_p)
+            return mean_q - mean_p, np.zeros_like(mean_p)
         if (2 * n_p == n).all():
             spread = all_squares - n_p * (mean_p**2 + mean_q**2)
             spread[spread <= _ROUNDING * all_squares] = 0.0
-            return mean_p - mean_q, spread / (n_p * np.maximum(n_p - 1, 1))
+            return mean_q - mean_p, spread / (n_p * np.maximum(n_p - 1, 1))
         of_p = masked_sums(masks, squares())
         variance = _variance_of_mean(of_p, mean_p, n_p)
         variance += _variance_of_mean(all_squares - of_p, mean_q, n - n_p)
-        return mean_p - mean_q, variance
+        return mean_q - mean_p, variance
 
     return measure
 
@@ -247,7 +233,7 @@ def _by_units(
     n, m = numbers.shape
     codes = np.arange(n) if groups is None else groups
     first, codes = np.unique(codes, return_index=True, return_inverse=True)[1:]
-    sums = np.stack([np.bincount(codes, numbers[:, j]) for j in range(m)], axis=1)  # (units, m)
+    sums = unit_sums(numbers, codes)  # (units, m)
     sizes = np.bincount(codes).astype(np.float64)[:, None]
     moments = np.concatenate(
         [np.ones_like(sizes), sizes, sizes**2, sums, sums * sizes, sums**2], axis=1
@@ -302,11 +288,11 @@ def _pooled_over_strata(p: Side, q: Side) -> tuple[NDArray[np.float64], NDArray[
     (units_p, rows_p, mean_p, variance_p), (units_q, rows_q, mean_q, variance_q) = p, q
     weight = rows_p * rows_q / np.maximum(rows_p + rows_q, 1)
     whole = weight.sum(axis=1, keepdims=True)
-    gap = (weight * (mean_p - mean_q)).sum(axis=1, keepdims=True) / whole
+    gap = (weight * (mean_q - mean_p)).sum(axis=1, keepdims=True) / whole
     large = (units_p >= 2) & (units_q >= 2)
     small = ~large & (weight > 0)
     within = (large * weight**2 * (variance_p + variance_q)).sum(axis=1)
-    between = (small * (weight * (mean_p - mean_q - gap)) ** 2).sum(axis=1)
+    between = (small * (weight * (mean_q - mean_p - gap)) ** 2).sum(axis=1)
     n_small = small.sum(axis=1)
     variance = within + between * n_small / np.maximum(n_small - 1, 1)
     # A lone small stratum has nothing to be compared with: its larger side speaks for both.

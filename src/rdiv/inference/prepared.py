@@ -9,12 +9,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Masks", "Prepared", "Statistic"]
+__all__ = ["Masks", "Observed", "Prepared", "Statistic"]
 
 Masks = NDArray[np.bool_]
 """``(b, n)``: True where a row counts as p."""
 
 Statistic = Callable[[Masks], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the observed split says besides the number that is ranked.
+
+    Parameters
+    ----------
+    statistic : float, optional
+        The number reported as ``statistic``; by default the ranked one.
+    risk_p, risk_q : float, optional
+        Mean losses of p and of q.
+    gap, error : float, optional
+        Mean loss of q minus that of p, and its standard error, for intervals and planning.
+    """
+
+    statistic: float | None = None
+    risk_p: float | None = None
+    risk_q: float | None = None
+    gap: float | None = None
+    error: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,17 +52,17 @@ class Prepared:
         ``k > 1``; permuting the rows of its input must permute its output.
     parts : tuple of str
         What the columns are, for a statistic with ``k > 1``; the result then has their p-values.
-    value : callable, optional
-        From the observed mask to the number reported as ``statistic``; by default the ranked one.
-    risks : callable, optional
-        From the observed mask to the mean losses of p and of q.
+    width : int, optional
+        How many columns the statistic has, k; by default as many as it has parts, or one.
+    observed : callable, optional
+        From the observed mask to what it says besides the number that is ranked.
     refits : bool
         The statistic fits models: the engine runs one mask a task and may stop early.
     losses, gradients : arrays, optional
         Numbers per row, in the order of the pool.
-    gap : callable, optional
-        From the observed mask to the signed gap (mean loss of p minus that of q) and its standard
-        error, for intervals and planning.
+    gradient_owners : tuple of str or None, optional
+        The input column that each column of the gradients belongs to, None for an offset; absent
+        where gradients are those of a model's own parameters.
     notes : mapping
         Facts for the result, ready for JSON.
 
@@ -49,17 +70,26 @@ class Prepared:
     --------
     >>> losses = np.array([0.0, 0.0, 1.0, 3.0])
     >>> prepared = Prepared(lambda masks: np.abs(masks @ losses / 2 - ~masks @ losses / 2))
-    >>> print(prepared.statistic(np.array([[True, True, False, False]])))
-    [2.]
+    >>> print(prepared.statistic(np.array([[True, True, False, False]])), prepared.columns)
+    [2.] 1
     """
 
     statistic: Statistic
     combine: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
     parts: tuple[str, ...] = ()
-    value: Callable[[NDArray[np.bool_]], float] | None = None
-    risks: Callable[[NDArray[np.bool_]], tuple[float, float]] | None = None
+    width: int | None = None
+    observed: Callable[[NDArray[np.bool_]], Observed] | None = None
     refits: bool = False
     losses: NDArray[np.float64] | None = None
     gradients: NDArray[np.float64] | None = None
-    gap: Callable[[NDArray[np.bool_]], tuple[float, float]] | None = None
+    gradient_owners: tuple[str | None, ...] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> int:
+        """How many columns the statistic has."""
+        return self.width or len(self.parts) or 1
+
+    def observe(self, is_p: NDArray[np.bool_]) -> Observed:
+        """What the observed split says; nothing for a bare statistic."""
+        return Observed() if self.observed is None else self.observed(is_p)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
 from rdiv.losses import log_loss, reconstruction_error, squared_error
-from rdiv.models.corrections import class_residuals, linear_correction
+from rdiv.models.corrections import class_residuals, correction_owners, linear_correction
 from rdiv.models.networks.modules import is_module
 from rdiv.models.protocol import Model
 from rdiv.names import chosen, one_line
@@ -191,6 +191,10 @@ class FittedPredictor(FittedEstimator):
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
         """Derivatives of every row's loss in a linear correction of the predictions."""
         return linear_correction(self.residuals(pool), pool)
+
+    def gradient_owners(self, pool: Pool) -> tuple[str | None, ...]:
+        """The input column that each gradient belongs to; None for an offset."""
+        return correction_owners(pool)
 
 
 @dataclass(frozen=True, eq=False)

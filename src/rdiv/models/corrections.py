@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rdiv.models.scaling import fit_scaling_in_blocks
 from rdiv.samples.pool import Pool
 
-__all__ = ["class_residuals", "linear_correction"]
+__all__ = ["class_residuals", "correction_owners", "linear_correction"]
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +54,19 @@ def linear_correction(residuals: Floats, pool: Pool) -> Floats:
         start += len(x)
     gradients *= residuals[:, :, None]
     return gradients.reshape(n, -1)
+
+
+def correction_owners(pool: Pool) -> tuple[str | None, ...]:
+    """The input column that each gradient of a linear correction belongs to, None for an offset.
+
+    Examples
+    --------
+    >>> pool = Pool(np.zeros((2, 2)), y=np.array([0.0, 1.0]), task="regression")
+    >>> print(correction_owners(pool))
+    (None, 'column 0', 'column 1')
+    """
+    classes = 0 if pool.classes is None else len(pool.classes)
+    return (None, *pool.owners()) * (classes if classes > 2 else 1)
 
 
 def _means_of_known(pool: Pool) -> Floats | None:

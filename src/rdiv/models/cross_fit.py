@@ -134,6 +134,12 @@ class FittedCrossFit:
             return lambda pool: self._whole.gradients(pool)
         return None
 
+    def gradient_owners(self, pool: Pool) -> tuple[str | None, ...] | None:
+        """The input column that each gradient belongs to, where the models of the folds know."""
+        known = getattr(self.fits[0], "gradient_owners", None)
+        owners: tuple[str | None, ...] | None = None if known is None else known(pool)
+        return owners
+
     @cached_property
     def _whole(self) -> Any:
         return self.model.fit(self.pool, self.rng)

@@ -18,7 +18,7 @@ from rdiv.models.adapters import (
     estimator_residuals,
     reconstruction_residuals,
 )
-from rdiv.models.corrections import linear_correction
+from rdiv.models.corrections import correction_owners, linear_correction
 from rdiv.models.protocol import FittedModel
 from rdiv.names import one_line
 from rdiv.samples.pool import Pool
@@ -150,6 +150,9 @@ class _FrozenPredictor(_FrozenEstimator):
 
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
         return linear_correction(self.residuals(pool), pool)
+
+    def gradient_owners(self, pool: Pool) -> tuple[str | None, ...]:
+        return correction_owners(pool)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.models.adapters import Estimator, FittedPredictor, aligned, estimator_inputs
-from rdiv.models.corrections import linear_correction
+from rdiv.models.corrections import correction_owners, linear_correction
 from rdiv.models.scaling import Scaling, fit_scaling
 from rdiv.samples.pool import Pool, require_finite
 
@@ -102,6 +102,10 @@ class FittedLinear:
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
         """Derivatives of every row's loss in intercepts and coefficients, ``(n, m)``."""
         return linear_correction(self.residuals(pool), pool)
+
+    def gradient_owners(self, pool: Pool) -> tuple[str | None, ...]:
+        """The input column that each gradient belongs to; None for an offset."""
+        return correction_owners(pool)
 
 
 def _fit(estimator: Any, pool: Pool, rng: np.random.Generator, name: str) -> FittedLinear:

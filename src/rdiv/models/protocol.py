@@ -17,9 +17,11 @@ __all__ = ["FittedModel", "Model", "check_losses", "fit_again"]
 class FittedModel(Protocol):
     """A hypothesis: it says how badly it does on each row.
 
-    Five more methods are optional. ``probabilities(pool)`` gives those of every class, ``(n, K)``,
+    Six more methods are optional. ``probabilities(pool)`` gives those of every class, ``(n, K)``,
     for a classifier. ``gradients(pool)`` gives the derivatives of each row's loss in
-    the parameters, ``(n, m)``; ``residuals(pool)`` those in the predictions, ``(n, r)``.
+    the parameters, ``(n, m)``; ``gradient_owners(pool)`` names the input column that each of them
+    belongs to, where they belong to columns; ``residuals(pool)`` are the derivatives in the
+    predictions, ``(n, r)``.
     ``refit(pool, rng)`` fits again on other rows, starting here, and ``fit_anew(pool, rng)`` from
     nothing; both keep what was settled on the whole pool, such as a scaling.
     """

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.inference.engine import PermutationSettings
 from rdiv.samples.pooling import Pooled
 from rdiv.threads import one_thread
 from rdiv.two_sample import examine
@@ -34,7 +35,7 @@ def simulated_curve(
     columns: dict[str, list[Any]] = {
         name: [] for name in ("n_p", "n_q", "power", "low", "high", "se", "null")
     }
-    settings = {"alpha": alpha, "n_resamples": n_resamples}
+    settings = PermutationSettings(alpha, n_resamples)
     run = Parallel(n_jobs=n_jobs or 1)
     for n_p in sizes:
         n_q = max(2, int(np.ceil(ratio * n_p)))
@@ -114,8 +115,8 @@ def _rejects(
     sizes: tuple[int, int],
     null: bool,
     trial: int,
-    settings: dict[str, Any],
+    settings: PermutationSettings,
 ) -> bool:
     rng = np.random.default_rng(np.random.SeedSequence([*pooled.entropy, *sizes, int(null), trial]))
     with one_thread():
-        return examine(test, resampled(pooled, sizes, null, rng), **settings)[0].rejected
+        return examine(test, resampled(pooled, sizes, null, rng), settings)[0].rejected

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rdiv.inference.engine import PermutationSettings
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models.protocol import FittedModel, Model
 from rdiv.names import spelled
@@ -143,7 +144,8 @@ def run_trial(study: Study, key: Key) -> Row:
         model = getattr(discrepancy, "model", None)
         shared = fits.shared(discrepancy) if study.share_fits else discrepancy
         protocol, test = _as_agreed(study, key, shared)
-        result, _ = examine(test, pooled, alpha=max(study.alphas), n_resamples=study.n_resamples)
+        settings = PermutationSettings(max(study.alphas), study.n_resamples)
+        result, _ = examine(test, pooled, settings)
     seconds = time.perf_counter() - start - drawing
     return {
         **study.identity(key),

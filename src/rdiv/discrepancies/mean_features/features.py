@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
-from rdiv.inference.masked_sums import mask_counts, masked_sums
+from rdiv.inference.masked_sums import mask_counts, masked_sums, unit_sums
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.samples.pool import Pool, require_finite
 
@@ -253,7 +253,7 @@ def _centred(features: Floats, strata: NDArray[np.intp] | None) -> Floats:
     """Features centred by the pool, or within each stratum; constant ones are exactly 0."""
     codes = np.zeros(len(features), np.intp) if strata is None else strata
     counts = np.maximum(np.bincount(codes), 1)
-    means = np.stack([np.bincount(codes, column) / counts for column in features.T], axis=1)
+    means = unit_sums(features, codes) / counts[:, None]
     centred = features - means[codes]
     centred[:, np.abs(centred).max(axis=0) <= 1e-14 * np.abs(features).max(axis=0)] = 0.0
     return centred
@@ -270,7 +270,7 @@ def _side_sums(
         extra: list[Floats] = []
     else:
         lead, codes = np.unique(groups, return_index=True, return_inverse=True)[1:]
-        units = np.stack([np.bincount(codes, column) for column in features.T], axis=1)
+        units = unit_sums(features, codes)
         sizes = np.bincount(codes).astype(np.float64)[:, None]
         extra = [sizes, sizes**2, units * sizes]
     columns = np.concatenate([units, units[:, first] * units[:, second], *extra], axis=1)
@@ -293,8 +293,8 @@ def _side_sums(
 
 
 def _gaps(p: _Side, q: _Side, spreads: Floats) -> Floats:
-    """Mean features of p minus those of q, ``(b, m)``; what is rounding error is 0."""
-    gaps = p.sums / p.rows - q.sums / q.rows
+    """Mean features of q minus those of p, ``(b, m)``; what is rounding error is 0."""
+    gaps = q.sums / q.rows - p.sums / p.rows
     gaps[np.abs(gaps) <= _ROUNDING * spreads] = 0.0
     return gaps
 
