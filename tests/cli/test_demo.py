@@ -16,8 +16,6 @@ from rdiv.cli.demo import MODEL
 from rdiv.cli.digit_cases import digit_cases
 from rdiv.comparison import Comparison
 
-pytestmark = pytest.mark.trains
-
 
 @cache
 def found(seed: int, case: int) -> Comparison:
@@ -25,6 +23,7 @@ def found(seed: int, case: int) -> Comparison:
     return rdiv.compare(pair.reference, pair.current, model=MODEL, rng=seed)
 
 
+@pytest.mark.trains
 def test_document_has_the_three_outcomes(run: Run) -> None:
     ran = run("demo", "--json", "-")
     assert (ran.code, ran.err) == (0, "")
