@@ -15,8 +15,6 @@ import rdiv
 from rdiv.cli.compare import NOT_EQUALITY, counts
 from rdiv.inference.intervals import Interval
 
-pytestmark = pytest.mark.trains
-
 FAST = ("--target", "bought", "--model", "logistic")
 
 

@@ -15,8 +15,6 @@ from rdiv.cli import demo
 from rdiv.cli.demo import MODEL, digit_cases
 from rdiv.comparison.compare import Comparison
 
-pytestmark = pytest.mark.trains
-
 
 @cache
 def found(seed: int, case: int) -> Comparison:
@@ -24,6 +22,7 @@ def found(seed: int, case: int) -> Comparison:
     return rdiv.compare(pair.reference, pair.current, model=MODEL, rng=seed)
 
 
+@pytest.mark.trains
 def test_document_has_the_three_outcomes(run: Run) -> None:
     ran = run("demo", "--json", "-")
     assert (ran.code, ran.err) == (0, "")

@@ -13,8 +13,6 @@ import rdiv
 from rdiv.cli.compare import NOT_EQUALITY
 from rdiv.discrepancies import BY_NAME, Energy
 
-pytestmark = pytest.mark.trains
-
 
 def test_prints_the_result(run: Run, files: Path) -> None:
     pair = files / "reference.csv", files / "worse.csv"

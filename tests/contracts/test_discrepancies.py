@@ -25,8 +25,6 @@ from rdiv.models.networks.training import Training
 from rdiv.samples import Pool, pool_samples
 from rdiv.two_sample import examine, halves_of, prepare
 
-pytestmark = pytest.mark.trains
-
 SEED, N_P, N = 5, 13, 34
 MODELS = {
     "in-sample": PrincipalComponents(1),
@@ -97,6 +95,7 @@ def test_one_finite_number_per_mask(name: str, how: str, b: int, n_p: int) -> No
     assert np.isfinite(values).all()
 
 
+@pytest.mark.trains
 @every_discrepancy
 def test_a_split_and_its_complement_are_one_split(name: str, how: str) -> None:
     if directed(name):
@@ -107,6 +106,7 @@ def test_a_split_and_its_complement_are_one_split(name: str, how: str) -> None:
         np.testing.assert_allclose(statistic(masks), statistic(~masks), rtol=1e-9)
 
 
+@pytest.mark.trains
 @every_discrepancy
 def test_a_number_depends_on_its_own_mask_alone(name: str, how: str) -> None:
     statistic = prepared_on(name, how, sample()).statistic
@@ -191,6 +191,7 @@ def test_groups_and_strata_give_finite_numbers(name: str, how: str, n_p: int) ->
             np.testing.assert_allclose(values, prepared.statistic(~masks), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.trains
 @every_discrepancy
 def test_a_plain_shift_is_found(name: str, how: str) -> None:
     p, q = sample(60), 3 + 4 * sample(60, seed=1)

@@ -63,7 +63,7 @@ def test_a_network_is_retrained_around_wrong_labels(digits: tuple[Any, ...]) -> 
     x, y, x_test, y_test = digits
     x, y = x[:600], y[:600]
     given = flip_labels(y, "pair", 0.3, rng=0)
-    network = Mlp(hidden=(64,), training=Training(epochs=15, learning_rate=5e-3))
+    network = Mlp(hidden=(64,), training=Training(epochs=30, learning_rate=5e-3))
     plain = RobustClassifier(network, noise_rate=0.0, folds=None, random_state=0).fit(x, given)
     robust = RobustClassifier(network, folds=3, random_state=0).fit(x, given)
     assert robust.score(x_test, y_test) > plain.score(x_test, y_test) + 0.02

@@ -190,7 +190,7 @@ def test_the_autoencoder_learns_its_rows() -> None:
         Vae(epochs=e, training=Training(learning_rate=1e-2, batch_size=32)).fit(
             pool, np.random.default_rng(0)
         )
-        for e in (1, 60)
+        for e in (1, 150)
     )
     pixels = images().reshape(64, -1)
     mean = pixels.mean(axis=0).clip(1e-3, 1 - 1e-3)
