@@ -69,7 +69,10 @@ class TestGaussianMixture:
     def test_few_rows_or_many_columns(self) -> None:
         for shape in ((4, 1), (6, 30), (30, 6)):
             x = np.random.default_rng(1).normal(size=shape)
-            assert np.isfinite(losses_of(GaussianMixture(), Pool(x))).all()
+            fitted = GaussianMixture().fit(Pool(x), np.random.default_rng(0))
+            near, far = fitted.losses(Pool(x)), fitted.losses(Pool(x + 50.0))
+            assert np.isfinite(near).all()
+            assert far.min() > near.max()
         assert np.isfinite(losses_of(GaussianMixture(16), Pool(X[:5]))).all()
 
     @pytest.mark.parametrize("covariance", ["auto", "full", "diag"])

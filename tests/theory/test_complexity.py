@@ -50,8 +50,11 @@ def test_the_interval_covers_as_often_as_it_says() -> None:
 
 
 def test_one_hypothesis_has_no_complexity() -> None:
-    found = theory.rademacher_complexity(np.ones((1, 50)), draws=4000, confidence=0.999999, rng=0)
-    assert found.low <= 0 <= found.high
+    """The mean of 50 signs has mean 0 and standard deviation 1 / sqrt(50)."""
+    found = theory.rademacher_complexity(np.ones((1, 50)), draws=4000, confidence=0.95, rng=0)
+    error = 1 / np.sqrt(50 * 4000)
+    assert abs(found.value) < 5 * error
+    assert (found.high - found.low) / 2 == pytest.approx(1.96 * error, rel=0.1)
 
 
 def test_blocks_of_signs_do_not_change_the_draws(monkeypatch: pytest.MonkeyPatch) -> None:
