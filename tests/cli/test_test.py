@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Run
 
 import rdiv
-from rdiv.cli.compare import NOT_EQUALITY
+from rdiv.comparison.sentences import NOT_EQUALITY
 from rdiv.discrepancies import BY_NAME, Energy
 
 

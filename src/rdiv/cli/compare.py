@@ -37,16 +37,14 @@ from rdiv.cli.options import (
     check_sources,
 )
 from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver, write_whole
+from rdiv.comparison.sentences import NOT_EQUALITY
 from rdiv.errors import InputError
 
 if TYPE_CHECKING:
     from rdiv.comparison.levels_result import Comparisons
     from rdiv.comparison.result import Comparison
 
-__all__ = ["NOT_EQUALITY", "compare_samples", "counts", "summary", "summary_of_many"]
-
-
-NOT_EQUALITY = "Not finding a difference does not show that there is none."
+__all__ = ["compare_samples", "counts", "summary", "summary_of_many"]
 
 
 def counts(found: Comparison, min_gap: float | None) -> bool:

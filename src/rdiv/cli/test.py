@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rdiv.cli.compare import NOT_EQUALITY
 from rdiv.cli.display import Summary, show, stages
 from rdiv.cli.inputs import read_sample
 from rdiv.cli.options import (
@@ -28,6 +27,7 @@ from rdiv.cli.options import (
     Task,
 )
 from rdiv.cli.outputs import check_destination, deliver
+from rdiv.comparison.sentences import NOT_EQUALITY
 from rdiv.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.comparison import sentences
 from rdiv.comparison.margins import MarginTest
 from rdiv.drivers.result import Drivers
 from rdiv.inference.intervals import Interval
@@ -210,69 +211,11 @@ class Comparison:
 
     def headline(self) -> str:
         """The verdict in one sentence."""
-        if self.verdict == "no shift":
-            return (
-                f"No shift found: a gap of {self.smallest_detectable_gap:.3g} in mean loss would "
-                "have been found with 80 % probability."
-            )
-        if self.verdict == "hidden shift":
-            return (
-                "Hidden shift: the samples would train different models, while a difference in "
-                "mean loss was not shown."
-            )
-        return (
-            f"Risk shift: the model does {self.direction} on current, "
-            f"by {abs(self.gap):.3g} in mean loss."
-        )
+        return sentences.headline(self)
 
     def details(self) -> list[str]:
         """The numbers behind the verdict, one line each."""
-        test = self.results["r-div"]
-        level = f"{100 * (1 - test.alpha):g} %"
-        interval = (
-            "no honest interval from in-sample losses; use folds"
-            if self.gap_interval is None
-            else f"{level} interval {self.gap_interval.low:+.4g} to {self.gap_interval.high:+.4g}"
-        )
-        return [
-            f"gap (current - reference): {self.gap:+.4g}, {interval}",
-            f"mean loss: {test.risk_p:.4g} on reference, {test.risk_q:.4g} on current",
-            f"r-div: p = {test.pvalue:.3g}, {test.n_resamples} relabellings",
-            *self._together(),
-            *(test.statement() for test in (self.equivalence, self.not_worse) if test is not None),
-            f"model: {test.model}; task: {test.notes['task']}",
-            f"rows: {test.n_p} reference, {test.n_q} current; seed {test.seed}",
-            *self._context(),
-            *self._carriers(),
-        ]
-
-    def _together(self) -> list[str]:
-        """The other tests of the verdict, and why it may differ from the interval."""
-        if "score" not in self.results:
-            return ["score: not available for this model, so hidden shifts were not looked for"]
-        score, omnibus = self.results["score"], self.results["omnibus"]
-        lines = [f"score: p = {score.pvalue:.3g}; with r-div (omnibus) p = {omnibus.pvalue:.3g}"]
-        if self.results["r-div"].rejected and self.verdict != "risk shift":
-            lines.append(
-                f"why no risk shift: r-div alone would reject, so the interval excludes 0, but "
-                f"together with score the evidence is p = {omnibus.pvalue:.3g}"
-            )
-        return lines
-
-    def _context(self) -> list[str]:
-        if self.inputs is None:
-            return []
-        moved = "moved" if self.inputs.rejected else "no move found"
-        return [
-            f"inputs alone (energy, outside the verdict): {moved}, p = {self.inputs.pvalue:.3g}"
-        ]
-
-    def _carriers(self) -> list[str]:
-        if self.drivers is None:
-            return []
-        if self.direction is None:
-            return self.drivers.lines()
-        return self.drivers.lines("current" if self.direction == "worse" else "reference")
+        return sentences.details(self)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values, ready for JSON."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from rdiv.comparison.sentences import NO_INTERVAL, advice, badge, tone, why
 from rdiv.report import tables
 from rdiv.report.charts import column_chart, gap_chart, loss_chart, null_chart, slice_chart
 from rdiv.report.provenance import Provenance
@@ -13,50 +14,7 @@ from rdiv.report.wording import amount, count, probability, shorten, signed, vis
 if TYPE_CHECKING:
     from rdiv.comparison.result import Comparison
 
-__all__ = [
-    "advice",
-    "badge",
-    "carriers",
-    "comparison_view",
-    "driver_parts",
-    "reproduce_view",
-    "tone",
-]
-
-_ADVICE = {
-    "worse": "The model pays for it on the current rows. See below where the gap sits, check those "
-    "columns and rows where they come from, and retrain or step back if they are right.",
-    "better": "The current rows are easier for the model. Check that before it is good news: an "
-    "easier mix of rows does this, and so does a target that leaks into the inputs.",
-    "hidden": "Nothing says that the model in use does worse, but one trained on current would be "
-    "a different model. Plan to train it anew, and look at the columns below first.",
-    "none": "There is nothing to act on. That is not equality: a smaller gap may have gone unseen. "
-    "To show that a gap is small, give the margin that matters to you as equivalence margin.",
-}
-_SHOWN = "There is nothing to act on, and the gap was shown to lie within the margin you named."
-_BADGES = {
-    "worse": "\u25b2 Risk shift, worse",
-    "better": "\u25bc Risk shift, better",
-    "hidden": "\u25c6 Hidden shift",
-    "none": "\u25cb No shift found",
-}
-
-
-def tone(verdict: str, direction: str | None) -> str:
-    """One word for a verdict, which the page's colours follow."""
-    return {"risk shift": direction or "worse", "hidden shift": "hidden"}.get(verdict, "none")
-
-
-def badge(verdict: str, direction: str | None) -> str:
-    """A verdict in two words, with a sign that does not need colour."""
-    return _BADGES[tone(verdict, direction)]
-
-
-def advice(document: Mapping[str, Any]) -> str:
-    """What a verdict means for the one who has to act."""
-    word = tone(document["verdict"], document["direction"])
-    shown = (document["equivalence"] or {}).get("shown", False)
-    return _SHOWN if word == "none" and shown else _ADVICE[word]
+__all__ = ["carriers", "comparison_view", "driver_parts", "methods", "reproduce_view"]
 
 
 def comparison_view(
@@ -73,14 +31,14 @@ def comparison_view(
         "badge": badge(found.verdict, found.direction),
         "tone": tone(found.verdict, found.direction),
         "headline": found.headline(),
-        "advice": advice(document),
+        "advice": advice(found),
         "numbers": _numbers(document),
         "statements": [_sentence(test.statement()) for test in margins],
         "effect": gap_chart(document),
         "charts": charts,
         "quantiles": None if document["losses"] is None else tables.quantiles(document["losses"]),
         "tests": tables.tests(document),
-        "remarks": [shorten(_sentence(text), 200) for text in (*_why(document), *kept)],
+        "remarks": [shorten(_sentence(text), 200) for text in (*why(found), *kept)],
         "carriers": carriers(found),
         "drivers": driver_parts(document["drivers"], rows=rows),
         "methods": methods(document),
@@ -95,7 +53,7 @@ def _sentence(text: str) -> str:
 def _numbers(document: Mapping[str, Any]) -> list[dict[str, str]]:
     test, interval = document["results"]["r-div"], document["gap_interval"]
     level = amount(100 * (1 - document["alpha"]))
-    span = "no honest interval from in-sample losses"
+    span = NO_INTERVAL
     if interval is not None:
         span = f"{level} % interval {signed(interval['low'])} to {signed(interval['high'])}"
     draws = len(test["null_distribution"])
@@ -129,20 +87,6 @@ def _number(label: str, value: str, hint: str) -> dict[str, str]:
 
 def _short(model: str) -> str:
     return visible(model if len(model) <= 30 else f"{model[:28]}\u2026")
-
-
-def _why(document: Mapping[str, Any]) -> list[str]:
-    """Sentences for a verdict that its parts seem to contradict."""
-    results = document["results"]
-    if "score" not in results:
-        return ["this model has no gradients, so hidden shifts were not looked for"]
-    if results["r-div"]["rejected"] and document["verdict"] != "risk shift":
-        together = probability(results["omnibus"]["pvalue"])
-        return [
-            "r-div alone would reject, so the interval excludes 0, but together with score the "
-            f"evidence is p = {together}: no risk shift is claimed"
-        ]
-    return []
 
 
 def carriers(found: Comparison) -> list[str]:

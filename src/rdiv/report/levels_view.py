@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rdiv.comparison.sentences import badge
 from rdiv.report.charts import Line, gap_chart, level_chart, loss_chart
-from rdiv.report.comparison_view import badge, carriers, driver_parts, reproduce_view
+from rdiv.report.comparison_view import carriers, driver_parts, reproduce_view
 from rdiv.report.provenance import Provenance
 from rdiv.report.tables import Head, Table
 from rdiv.report.wording import amount, count, probability, shorten, signed

@@ -7,8 +7,9 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from rdiv.comparison.sentences import badge
 from rdiv.errors import MissingExtraError
-from rdiv.report.comparison_view import badge, comparison_view
+from rdiv.report.comparison_view import comparison_view
 from rdiv.report.levels_view import many_view
 from rdiv.report.provenance import Provenance, versions
 
