@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from math import cos, pi
@@ -62,8 +62,6 @@ class Training:
     patience : int, optional
         Hold back a tenth of the rows, drawn at random and blind to samples and labels, and stop
         when the loss on them has not fallen for this many epochs; the best parameters are kept.
-    mixed_precision : bool
-        Half precision where a GPU has it; the processor stays in full precision.
 
     Examples
     --------
@@ -85,7 +83,6 @@ class Training:
     schedule: Literal["constant", "step", "cosine"] = "constant"
     clip: float | None = None
     patience: int | None = None
-    mixed_precision: bool = False
 
     def __post_init__(self) -> None:
         for name in ("epochs", "steps", "batch_size", "patience"):
@@ -203,10 +200,7 @@ def descend(
 def _update(
     module: Any, loss: Callable[..., Any], rows: list[Any], training: Training, optimizer: Any
 ) -> None:
-    torch = require_torch()
-    half = training.mixed_precision and rows[0].device.type == "cuda"
-    with torch.autocast("cuda", torch.bfloat16) if half else nullcontext():
-        value = loss(module, *rows)
+    value = loss(module, *rows)
     if not bool(value.isfinite()):
         raise DivergedError(
             f"training diverged: the loss became {value.detach().item()}; lower the "
@@ -214,7 +208,7 @@ def _update(
         )
     value.backward()
     if training.clip is not None:
-        torch.nn.utils.clip_grad_norm_(module.parameters(), training.clip)
+        require_torch().nn.utils.clip_grad_norm_(module.parameters(), training.clip)
     optimizer.step()
 
 
