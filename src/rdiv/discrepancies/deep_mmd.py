@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rdiv.discrepancies.gram import check_memory, gaussian_gram, unbiased_mmd
 from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.prepared import Prepared
+from rdiv.models.networks.batches import batchable_rows
 from rdiv.models.networks.classifier import network_width
 from rdiv.models.networks.inputs import NetworkInputs, fit_inputs
 from rdiv.models.networks.modules import (
@@ -21,7 +22,7 @@ from rdiv.models.networks.modules import (
     seeded_torch,
     tensor,
 )
-from rdiv.models.networks.training import Training, batchable_rows, train
+from rdiv.models.networks.training import Training, train
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread
 

@@ -13,9 +13,10 @@ from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.mean_gaps import mean_gap, mean_gaps
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.models.adapters import as_model
+from rdiv.models.networks.batches import batchable_rows
 from rdiv.models.networks.bounded import BoundedNetwork, FittedBoundedNetwork
 from rdiv.models.networks.modules import is_module
-from rdiv.models.networks.training import Training, batchable_rows, train
+from rdiv.models.networks.training import Training, train
 from rdiv.models.protocol import FittedModel, check_losses
 from rdiv.samples.pool import Pool
 

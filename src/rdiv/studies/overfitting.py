@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputTypeError
 from rdiv.models import Model, Training, Vae
+from rdiv.models.networks.batches import batchable_rows
 from rdiv.models.networks.modules import tensor
 from rdiv.models.networks.torch_model import FittedTorchModel
-from rdiv.models.networks.training import batchable_rows, train
+from rdiv.models.networks.training import train
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
 from rdiv.threads import one_thread

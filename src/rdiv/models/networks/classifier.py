@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError
 from rdiv.models.adapters import class_losses
-from rdiv.models.networks.inputs import NetworkInputs, feed, fit_inputs
+from rdiv.models.networks.inputs import NetworkInputs, fit_inputs, training_inputs
 from rdiv.models.networks.modules import evaluate, perceptron, require_torch, seeded_torch
 from rdiv.models.networks.training import Training, train
 from rdiv.samples.pool import Pool
@@ -78,7 +78,10 @@ class NetworkClassifier:
         def loss(net: Any, rows: Any, labels: Any) -> Any:
             return functional.cross_entropy(class_logits(net(rows), n_classes), labels)
 
-        rows = [feed(inputs, pool, module), require_torch().as_tensor(pool.y.astype(np.int64))]
+        rows = [
+            training_inputs(inputs, pool, module),
+            require_torch().as_tensor(pool.y.astype(np.int64)),
+        ]
         trained = train(module, loss, rows, self.training, rng)
         return FittedNetworkClassifier(trained.module, inputs, self.training.device)
 

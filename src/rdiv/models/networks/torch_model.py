@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
 from rdiv.models.networks.classifier import class_probabilities
-from rdiv.models.networks.inputs import feed, fit_inputs
+from rdiv.models.networks.inputs import fit_inputs, training_inputs
 from rdiv.models.networks.modules import (
     evaluate,
     is_module,
@@ -99,8 +99,8 @@ class TorchModel:
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
         """Train on the rows of a pool."""
-        settle = partial(fit_inputs, keep_shape=True, who="a network")
-        recipe = Recipe(self.module, self.training, settle, self.loss, self.weights, self.task)
+        prepare = partial(fit_inputs, keep_shape=True, who="a network")
+        recipe = Recipe(self.module, self.training, prepare, self.loss, self.weights, self.task)
         return recipe.fit(pool, rng)
 
 
@@ -112,7 +112,7 @@ class Recipe:
     ----------
     module : torch.nn.Module or callable
     training : Training
-    settle : callable
+    prepare_inputs : callable
         From a pool to a function from pools to inputs, such as `NetworkInputs`.
     loss, weights, task
         As in `TorchModel`.
@@ -120,7 +120,7 @@ class Recipe:
 
     module: Any
     training: Training
-    settle: Callable[[Pool], Inputs]
+    prepare_inputs: Callable[[Pool], Inputs]
     loss: Callable[..., Any] | None = None
     weights: str | Path | None = None
     task: str | None = None
@@ -132,7 +132,7 @@ class Recipe:
     def start(self, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
         """Inputs and loss as the pool settles them, without a module yet."""
         require_torch()
-        inputs = self.settle(pool)
+        inputs = self.prepare_inputs(pool)
         shape = tuple(inputs(pool.take(np.arange(1))).shape[1:])
         objective = fit_objective(pool, shape, self.task, self.loss)
         entropy = int(rng.integers(2**63))
@@ -214,7 +214,7 @@ class FittedTorchModel:
         self._check_shape(self.inputs(pool.take(np.arange(1))))
         if len(pool) == 1:  # batch norms need a second row; the mean loss stays what it was
             pool = pool.take(np.zeros(2, dtype=np.intp))
-        rows = [feed(self.inputs, pool, module), objective.targets(pool)]
+        rows = [training_inputs(self.inputs, pool, module), objective.targets(pool)]
 
         def loss(net: Any, x: Any, y: Any) -> Any:
             return objective.row_losses(net(x), x, y).mean()
