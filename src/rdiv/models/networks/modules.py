@@ -20,6 +20,7 @@ from rdiv.threads import one_thread
 
 __all__ = [
     "evaluate",
+    "hidden_width",
     "is_module",
     "load_weights",
     "perceptron",
@@ -105,6 +106,17 @@ def perceptron(widths: Sequence[int], activation: str = "ReLU") -> Any:
     for d_in, d_out in pairwise(widths):
         layers += [nn.Linear(d_in, d_out), getattr(nn, activation)()]
     return nn.Sequential(*layers[:-1])
+
+
+def hidden_width(d: int) -> int:
+    """Width of hidden layers for ``d`` inputs: ``3 d``, at least 50 and at most 300.
+
+    Examples
+    --------
+    >>> print(hidden_width(2), hidden_width(40), hidden_width(1000))
+    50 120 300
+    """
+    return min(max(3 * d, 50), 300)
 
 
 def evaluate(module: Any, x: NDArray[Any], device: str = "auto") -> NDArray[np.float64]:
