@@ -17,6 +17,10 @@ def threads() -> set[int]:
     return {pool["num_threads"] for pool in threadpool_info()}
 
 
+def threads_of_blas() -> set[int]:
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
 def test_every_library_has_one_thread_inside() -> None:
     with threadpool_limits(2):
         with one_thread():
@@ -63,3 +67,25 @@ def test_many_threads_may_enter() -> None:
     for worker in workers:
         worker.join()
     assert not failures
+
+
+def test_who_leaves_first_does_not_lift_the_limit_of_the_others() -> None:
+    entered, left, seen = threading.Event(), threading.Event(), []
+
+    def stay() -> None:
+        with one_thread():
+            entered.set()
+            left.wait(timeout=30)
+            seen.append(threads_of_blas())
+
+    with threadpool_limits(2):
+        with one_thread():
+            other = threading.Thread(target=stay)
+            other.start()
+            assert entered.wait(timeout=30)
+        left.set()
+        other.join()
+        assert seen == [{1}]
+        with one_thread():  # the thread that may change BLAS is here again
+            pass
+        assert threads_of_blas() == {2}

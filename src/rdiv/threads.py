@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 __all__ = ["one_thread"]
@@ -17,6 +18,7 @@ def one_thread() -> Iterator[None]:
 
     The order of a floating sum depends on how many threads share it. Whatever computes numbers
     for a test therefore runs on one thread, and parallelism comes from running several tasks.
+    Several threads of Python may be inside at a time; the last one to leave lifts the limit.
 
     Examples
     --------
@@ -32,17 +34,56 @@ def one_thread() -> Iterator[None]:
     before = torch.get_num_threads() if torch is not None else 1
     if torch is not None and before != 1:
         torch.set_num_threads(1)
+    openmp, blas = _libraries(len(sys.modules))
+    _blas.enter(blas)
     try:
-        with _controller(len(sys.modules)).limit(limits=1):
+        with openmp.limit(limits=1):
             yield
     finally:
+        _blas.leave()
         if torch is not None and before != 1:
             torch.set_num_threads(before)
 
 
+class _SharedLimit:
+    """One thread for BLAS as long as anybody asks for it.
+
+    OpenMP and torch count threads for each thread of Python, BLAS for the whole process: without
+    this, whoever left first would lift the limit of all others. threadpoolctl lets only one thread
+    change BLAS; if another one leaves last, the limit is lifted when that thread comes by again.
+    """
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.inside = 0
+        self.before: dict[str, tuple[Any, int]] = {}
+
+    def enter(self, libraries: list[Any]) -> None:
+        with self.lock:
+            self.inside += 1
+            for library in libraries:
+                if library.num_threads != 1:
+                    self.before[library.filepath] = library, library.num_threads
+                    library.set_num_threads(1)
+
+    def leave(self) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside:
+                return
+            for path, (library, threads) in list(self.before.items()):
+                library.set_num_threads(threads)
+                if library.num_threads == threads:
+                    del self.before[path]
+
+
+_blas = _SharedLimit()
+
+
 @lru_cache(maxsize=1)
-def _controller(n_modules: int) -> Any:
-    """Scan the loaded libraries; scanning again (5 ms) only when modules were imported since."""
+def _libraries(n_modules: int) -> tuple[Any, list[Any]]:
+    """OpenMP and BLAS, found by a scan (5 ms) that is repeated when modules were imported since."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    found = ThreadpoolController()
+    return found.select(user_api="openmp"), found.select(user_api="blas").lib_controllers

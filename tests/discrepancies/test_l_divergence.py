@@ -13,8 +13,9 @@ from rdiv.discrepancies import LDivergence, RDivergence
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.masks import random_subsets
 from rdiv.models import GaussianMixture, KernelDensity
-from rdiv.models.networks.bounded import BoundedNetwork, FittedBoundedNetwork
+from rdiv.models.networks.bounded import BoundedNetwork
 from rdiv.models.networks.modules import evaluate
+from rdiv.models.networks.torch_model import FittedTorchModel
 from rdiv.models.networks.training import Training
 from rdiv.samples import Pool, pool_samples
 from rdiv.two_sample import examine
@@ -117,7 +118,7 @@ def pool_of(task: str, n: int = 40, seed: int = 0) -> Pool:
 TASKS = ["density", "regression", "classification"]
 
 
-def slow_loss(fitted: FittedBoundedNetwork, pool: Pool, i: int) -> float:
+def slow_loss(fitted: FittedTorchModel, pool: Pool, i: int) -> float:
     x = fitted.inputs(pool)
     output = evaluate(fitted.module, x)[i]
     if pool.task == "classification":

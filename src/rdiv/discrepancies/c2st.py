@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError
 from rdiv.inference.mean_gaps import mean_gaps
 from rdiv.inference.prepared import Masks, Prepared
+from rdiv.losses import log_loss
 from rdiv.models.adapters import as_model
 from rdiv.models.networks.classifier import NetworkClassifier
 from rdiv.models.networks.modules import is_module
+from rdiv.models.networks.torch_model import FittedTorchModel
 from rdiv.models.protocol import FittedModel, Model, check_losses
 from rdiv.names import spelled
 from rdiv.samples.pool import Pool
@@ -145,7 +147,7 @@ class Scored:
 
     def log_odds(self, pool: Pool) -> NDArray[np.float64]:
         """Log odds of q against p for every row, ``(n,)``, as if both were equally frequent."""
-        as_q, as_p = (self.fitted.losses(_labelled(pool, np.full(len(pool), k))) for k in (0, 1))
+        as_q, as_p = _losses_with_either_label(self.fitted, pool)
         odds = np.asarray(as_p) - np.asarray(as_q) + log(self.n_p / self.n_q)
         bound = log(self.n_p + self.n_q + 1)
         return check_losses(np.clip(odds, -bound, bound), pool, "the classifier")
@@ -169,6 +171,15 @@ def _learn(
 ) -> Scored:
     fitted = model.fit(_labelled(pool, is_p.astype(np.intp)), rng)
     return Scored(fitted, int(is_p.sum()), int((~is_p).sum()), accuracy)
+
+
+def _losses_with_either_label(fitted: FittedModel, pool: Pool) -> list[NDArray[np.float64]]:
+    """Losses of all rows as if they came from q, and as if they came from p."""
+    labels = [np.full(len(pool), label) for label in (0, 1)]
+    if isinstance(fitted, FittedTorchModel) and fitted.objective.loss is None:
+        probabilities = fitted.probabilities(pool)  # one pass through the network for both
+        return [log_loss(label, probabilities) for label in labels]
+    return [fitted.losses(_labelled(pool, label)) for label in labels]
 
 
 def _labelled(pool: Pool, labels: NDArray[np.intp]) -> Pool:

@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 from rdiv.discrepancies.gram import check_memory, gaussian_gram, unbiased_mmd
 from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.prepared import Prepared
-from rdiv.models.networks.classifier import network_width
+from rdiv.models.networks.batches import batchable_rows
 from rdiv.models.networks.inputs import NetworkInputs, fit_inputs
 from rdiv.models.networks.modules import (
     evaluate,
+    hidden_width,
     is_module,
     perceptron,
     require_torch,
     seeded_torch,
     tensor,
 )
-from rdiv.models.networks.training import Training, batchable_rows, train
+from rdiv.models.networks.training import Training, train
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread
 
@@ -119,7 +120,7 @@ class DeepMmd:
         features = self.model
         if features is None:
             with seeded_torch(rng, self.training.device):
-                width = network_width(x.shape[1])
+                width = hidden_width(x.shape[1])
                 features = perceptron([x.shape[1]] + 4 * [width])
         some = x[:_LOOKED_AT]
         start = {

@@ -13,13 +13,15 @@ from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.mean_gaps import mean_gap, mean_gaps
 from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.models.adapters import as_model
-from rdiv.models.networks.bounded import BoundedNetwork, FittedBoundedNetwork
-from rdiv.models.networks.modules import is_module
-from rdiv.models.networks.training import Training, batchable_rows, train
+from rdiv.models.networks.batches import batchable_rows
+from rdiv.models.networks.bounded import BoundedNetwork
+from rdiv.models.networks.modules import is_module, tensor
+from rdiv.models.networks.torch_model import FittedTorchModel
+from rdiv.models.networks.training import Training, train
 from rdiv.models.protocol import FittedModel, check_losses
 from rdiv.samples.pool import Pool
 
-__all__ = ["LDivergence", "LearnedGap"]
+__all__ = ["LDivergence", "LearnedGap", "climb_gap"]
 
 ASCENT = Training(epochs=300, steps=300, batch_size=1024, learning_rate=3e-3)
 
@@ -103,7 +105,7 @@ class LDivergence:
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> LearnedGap:
         """Climb from the pooled fit to a hypothesis with a large gap on these rows."""
         pooled = self.model.fit(pool, rng)
-        climbed = [_climb(pooled, pool, is_p, self.ascent, rng, sign) for sign in (1, -1)]
+        climbed = [climb_gap(pooled, pool, is_p, self.ascent, rng, sign) for sign in (1, -1)]
         gaps = [_gap(fitted, pool, is_p) for fitted in (pooled, *climbed)]
         best = int(np.argmax(gaps))
         notes = {"r-div on the training rows": gaps[0], "l-div on the training rows": gaps[best]}
@@ -155,30 +157,34 @@ class LearnedGap:
         return replace(prepared, notes=self.notes)
 
 
-def _climb(
-    start: FittedBoundedNetwork,
+def climb_gap(
+    start: FittedTorchModel,
     pool: Pool,
     is_p: NDArray[np.bool_],
     ascent: Training,
     rng: np.random.Generator,
     sign: int,
-) -> FittedBoundedNetwork:
-    """Gradient ascent of the signed gap; the best iterate, the start included."""
+) -> FittedTorchModel:
+    """Gradient ascent of the signed gap between the risks of p and q, from a fitted network.
+
+    The best network that it meets is returned, the start included.
+    """
     rows = batchable_rows(is_p, ascent, rng)
-    pool, is_p = pool.take(rows), is_p[rows]
-    x, y = start.tensors(pool)
+    is_p = is_p[rows]
+    inputs, targets = start.rows(pool.take(rows))
+    x = tensor(inputs, start.module)
     side = x.new_tensor(is_p.astype(np.float64))
 
     def gap(net: Any, x: Any, y: Any, side: Any) -> Any:
-        losses = start.bounded_losses(net(x), x, y)
+        losses = start.objective.reported_losses(net(x), x, y)
         of_p, of_q = side / side.sum(), (1 - side) / (1 - side).sum()
         return sign * ((of_p - of_q) * losses).sum()
 
     def loss(*batch: Any) -> Any:
         return -gap(*batch)
 
-    climbed = train(start.module, loss, [x, y, side], ascent, rng, strata=is_p, score=gap)
-    return start.with_module(climbed.module)
+    climbed = train(start.module, loss, [x, targets, side], ascent, rng, strata=is_p, score=gap)
+    return replace(start, module=climbed.module)
 
 
 def _gap(fitted: FittedModel, pool: Pool, is_p: NDArray[np.bool_]) -> float:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.losses import PROBABILITY_FLOOR
-from rdiv.models.networks.classifier import class_logits
 from rdiv.models.networks.modules import require_torch, tensor
+from rdiv.models.networks.objectives import class_logits
 from rdiv.models.networks.torch_model import FittedTorchModel, Recipe
 from rdiv.models.networks.training import train
 from rdiv.names import chosen_from
@@ -112,7 +112,7 @@ def retrain(
         A name in `OBJECTIVES`.
     """
     torch = require_torch()
-    start = recipe.start(pool, rng)
+    start = recipe.start(pool, int(rng.integers(2**63)))
     n_classes = start.objective.n_outputs
     module = recipe.build(start.shape, n_classes, rng)
     x, y = start.rows(pool)

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.discrepancies.l_divergence import climb_gap
 from rdiv.errors import InputTypeError
 from rdiv.models import Model, Training, Vae
-from rdiv.models.networks.modules import tensor
 from rdiv.models.networks.torch_model import FittedTorchModel
-from rdiv.models.networks.training import batchable_rows, train
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
 from rdiv.threads import one_thread
@@ -152,7 +151,7 @@ def climb(
     >>> print(_risks(climbed, pool, is_p).gap >= _risks(start, pool, is_p).gap)
     True
     """
-    found = [start, *(_climb(start, pool, is_p, ascent, rng, sign) for sign in (1, -1))]
+    found = [start, *(climb_gap(start, pool, is_p, ascent, rng, sign) for sign in (1, -1))]
     return found[int(np.argmax([_risks(fitted, pool, is_p).gap for fitted in found]))]
 
 
@@ -190,30 +189,3 @@ def _risks(judge: Any, pool: Pool, is_p: NDArray[np.bool_]) -> Risks:
         for fitted, side in zip(judges, (is_p, ~is_p), strict=True)
     ]
     return Risks(*means)
-
-
-def _climb(
-    start: FittedTorchModel,
-    pool: Pool,
-    is_p: NDArray[np.bool_],
-    ascent: Training,
-    rng: np.random.Generator,
-    sign: int,
-) -> FittedTorchModel:
-    objective = start.objective
-    rows = batchable_rows(is_p, ascent, rng)
-    pool, is_p = pool.take(rows), is_p[rows]
-    x = tensor(start.inputs(pool), start.module)
-    side = x.new_tensor(is_p.astype(np.float64))
-
-    def gap(net: Any, x: Any, y: Any, side: Any) -> Any:
-        losses = objective.row_losses(net(x), x, y)
-        of_p, of_q = side / side.sum(), (1 - side) / (1 - side).sum()
-        return sign * ((of_p - of_q) * losses).sum()
-
-    def loss(*batch: Any) -> Any:
-        return -gap(*batch)
-
-    rows_and_sides = [x, objective.targets(pool), side]
-    climbed = train(start.module, loss, rows_and_sides, ascent, rng, strata=is_p, score=gap)
-    return replace(start, module=climbed.module)

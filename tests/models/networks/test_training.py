@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import rdiv
+from rdiv.models.networks.batches import batchable_rows
 from rdiv.models.networks.classifier import NetworkClassifier
 from rdiv.models.networks.inputs import fit_inputs
 from rdiv.models.networks.modules import (
@@ -21,7 +22,8 @@ from rdiv.models.networks.modules import (
     seeded_torch,
     tensor,
 )
-from rdiv.models.networks.training import MOMENTUM, Training, batchable_rows, train
+from rdiv.models.networks.training import Training, train
+from rdiv.models.networks.updates import MOMENTUM
 from rdiv.samples import Pool
 
 torch = pytest.importorskip("torch")

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rdiv.errors import InputError
-from rdiv.models.networks.classifier import class_logits, network_width
-from rdiv.models.networks.inputs import NetworkInputs, fit_inputs
-from rdiv.models.networks.modules import evaluate, perceptron, require_torch, seeded_torch, tensor
-from rdiv.models.networks.training import Training, train
-from rdiv.models.scaling import Scaling, fit_scaling
+from rdiv.models.networks.classifier import small_perceptron
+from rdiv.models.networks.inputs import fit_inputs
+from rdiv.models.networks.modules import hidden_width, perceptron, require_torch
+from rdiv.models.networks.objectives import check_columns, class_logits
+from rdiv.models.networks.torch_model import FittedTorchModel, Recipe
+from rdiv.models.networks.training import Training
 from rdiv.samples.pool import Pool
-from rdiv.threads import one_thread
 
-__all__ = ["BoundedNetwork", "FittedBoundedNetwork"]
+__all__ = ["BoundedNetwork"]
 
 TRAINING = Training(epochs=200, steps=2000, batch_size=128, learning_rate=3e-3)
 MOST_CODES = 16
@@ -56,96 +56,49 @@ class BoundedNetwork:
     module: Any = None
     training: Training = TRAINING
 
-    def fit(self, pool: Pool, rng: np.random.Generator) -> FittedBoundedNetwork:
+    def fit(self, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
         """Minimise the ordinary loss of the pool."""
-        inputs = fit_inputs(pool, keep_shape=self.module is not None, who="a network")
-        module = self.module
-        if module is None:
-            with seeded_torch(rng, self.training.device):
-                module = perceptron(_widths(pool))
-        target = None
-        if pool.task == "regression":
-            assert pool.y is not None
-            target = fit_scaling(pool.y[:, None].astype(np.float64))
-        start = FittedBoundedNetwork(module, inputs, target, pool.task, self.training.device)
-
-        def loss(net: Any, x: Any, y: Any) -> Any:
-            return start.ordinary_losses(net(x), x, y).mean()
-
-        trained = train(module, loss, start.tensors(pool), self.training, rng)
-        return start.with_module(trained.module)
+        default = small_autoencoder if pool.task == "density" else small_perceptron
+        recipe = Recipe(
+            default if self.module is None else self.module,
+            self.training,
+            partial(fit_inputs, keep_shape=self.module is not None, who="a network"),
+            _LOSSES[pool.task],
+            report=_bounded,
+        )
+        start = recipe.start(pool, entropy=0)
+        return start.fit_anew(pool, rng) if self.module is None else start.refit(pool, rng)
 
 
-@dataclass(frozen=True, eq=False)
-class FittedBoundedNetwork:
-    """A trained network, how rows are fed to it, and its loss."""
+def small_autoencoder(shape: tuple[int, ...], n_outputs: int) -> Any:
+    """From rows of a shape to a few codes and back, with one hidden layer on either side.
 
-    module: Any
-    inputs: NetworkInputs
-    target: Scaling | None
-    task: str
-    device: str = "auto"
-
-    def losses(self, pool: Pool) -> NDArray[np.float64]:
-        """Bounded loss of every row, ``(n,)``."""
-        torch = require_torch()
-        x = self.inputs(pool)
-        outputs = torch.as_tensor(evaluate(self.module, x, self.device))
-        targets = self._targets(pool, outputs)
-        with one_thread():
-            bounded = self.bounded_losses(outputs, torch.as_tensor(x), targets)
-        losses: NDArray[np.float64] = bounded.numpy()
-        return losses
-
-    def with_module(self, module: Any) -> FittedBoundedNetwork:
-        """The same with another module."""
-        return FittedBoundedNetwork(module, self.inputs, self.target, self.task, self.device)
-
-    def tensors(self, pool: Pool) -> list[Any]:
-        """Inputs and targets of the rows, as the module wants them."""
-        x = tensor(self.inputs(pool), self.module)
-        return [x, self._targets(pool, x)]
-
-    def _targets(self, pool: Pool, like: Any) -> Any:
-        """Class codes, standardised targets, or zeros where there are none."""
-        torch = require_torch()
-        if pool.task != self.task:
-            raise InputError(
-                f"the network was trained for {self.task}, got a pool for {pool.task}."
-            )
-        if pool.y is None:
-            return torch.zeros(len(pool))
-        if self.target is None:
-            return torch.as_tensor(pool.y.astype(np.int64))
-        standardised = self.target.apply(pool.y[:, None].astype(np.float64))[:, 0]
-        return torch.as_tensor(standardised).to(like.dtype)
-
-    def bounded_losses(self, outputs: Any, x: Any, y: Any) -> Any:
-        """``1 - exp(-loss)`` of every row, a tensor ``(n,)``."""
-        return -(-self.ordinary_losses(outputs, x, y)).expm1()
-
-    def ordinary_losses(self, outputs: Any, x: Any, y: Any) -> Any:
-        """Log loss, squared error or reconstruction error of every row, a tensor ``(n,)``."""
-        functional = require_torch().nn.functional
-        flat = outputs.reshape(len(outputs), -1)
-        if self.task == "classification":
-            n_classes = max(int(flat.shape[1]), 2)
-            return functional.cross_entropy(class_logits(flat, n_classes), y, reduction="none")
-        wanted = x.reshape(len(x), -1) if self.task == "density" else y[:, None]
-        if flat.shape != wanted.shape:
-            raise InputError(
-                f"a network for {self.task} must give {wanted.shape[1]} numbers a row, got outputs "
-                f"of shape {tuple(outputs.shape)}; change its last layer."
-            )
-        return (flat - wanted).square().mean(dim=1)
+    Examples
+    --------
+    >>> print([layer.out_features for layer in small_autoencoder((8,), 8)[::2]])
+    [50, 4, 50, 8]
+    """
+    d = prod(shape)
+    codes = min(max(d // 2, 1), MOST_CODES)
+    return perceptron([d, hidden_width(d), codes, hidden_width(d), n_outputs])
 
 
-def _widths(pool: Pool) -> list[int]:
-    d = pool.matrix().shape[1]
-    width = network_width(d)
-    if pool.task == "classification":
-        assert pool.classes is not None
-        return [d, width, width, max(len(pool.classes), 2)]
-    if pool.task == "regression":
-        return [d, width, width, 1]
-    return [d, width, min(max(d // 2, 1), MOST_CODES), width, d]
+def _bounded(losses: Any) -> Any:
+    """``1 - exp(-loss)``."""
+    return -(-losses).expm1()
+
+
+def _log_losses(outputs: Any, y: Any) -> Any:
+    """Log loss of every row; a module may have logits of more classes than there are."""
+    logits = class_logits(outputs, max(int(outputs[0].numel()), 2))
+    return require_torch().nn.functional.cross_entropy(logits, y, reduction="none")
+
+
+def _mean_squares(outputs: Any, x: Any) -> Any:
+    """Mean squared error of the columns of every row."""
+    flat, wanted = outputs.reshape(len(outputs), -1), x.reshape(len(x), -1)
+    check_columns(flat, wanted, "density")
+    return (flat - wanted).square().mean(dim=1)
+
+
+_LOSSES = {"classification": _log_losses, "regression": None, "density": _mean_squares}

@@ -13,10 +13,10 @@ from rdiv.models.networks.modules import require_torch, tensor
 from rdiv.models.scaling import Scaling, fit_scaling, fit_scaling_in_blocks
 from rdiv.samples.pool import Pool, require_finite
 
-__all__ = ["FedRows", "NetworkInputs", "feed", "fit_inputs", "some_rows"]
+__all__ = ["NetworkInputs", "StreamedInputs", "fit_inputs", "select_rows", "training_inputs"]
 
 
-_FAR = 1e4  # in standard deviations of the training rows; single precision squares it safely
+_MOST_DEVIATIONS = 1e4  # of the training rows; single precision squares it safely
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class NetworkInputs:
             return images / 255 if getattr(pool.x, "dtype", None) == np.uint8 else images
         x = pool.matrix()
         require_finite(x, who=self.who)
-        return np.clip(self.scaling.apply(x), -_FAR, _FAR)
+        return np.clip(self.scaling.apply(x), -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
 
 
 def fit_inputs(pool: Pool, *, keep_shape: bool, who: str) -> NetworkInputs:
@@ -74,8 +74,10 @@ def _finite_blocks(pool: Pool, who: str) -> Iterator[NDArray[np.float64]]:
 
 
 @dataclass(frozen=True, eq=False)
-class FedRows:
-    """What training asks of a tensor of inputs, read from a dataset when it is asked for.
+class StreamedInputs:
+    """Inputs of rows that stay in a dataset and are read from it when training asks for them.
+
+    It has the methods of a tensor that training calls.
 
     Parameters
     ----------
@@ -96,43 +98,44 @@ class FedRows:
     def __len__(self) -> int:
         return len(self.pool)
 
-    def to(self, device: Any) -> FedRows:
+    def to(self, device: Any) -> StreamedInputs:
         """The same, with inputs on a device."""
         return replace(self, device=device)
 
     def index_select(self, _: int, rows: Any) -> Any:
         """Inputs of some rows, a tensor."""
-        return tensor(self.inputs(self.pool.take(_numbers(rows))), self.module).to(self.device)
+        chosen = self.inputs(self.pool.take(_row_numbers(rows)))
+        return tensor(chosen, self.module).to(self.device)
 
     def split(self, size: int) -> Iterator[Any]:
         """Tensors of so many rows each, in turn."""
         torch = require_torch()
         return (self.index_select(0, rows) for rows in torch.arange(len(self)).split(size))
 
-    def subset(self, rows: Any) -> FedRows:
+    def subset(self, rows: Any) -> StreamedInputs:
         """Some rows, still in the dataset."""
-        return replace(self, pool=self.pool.take(_numbers(rows)))
+        return replace(self, pool=self.pool.take(_row_numbers(rows)))
 
 
-def feed(inputs: Callable[[Pool], NDArray[np.float64]], pool: Pool, module: Any) -> Any:
-    """Inputs of a pool for `train`: a tensor, or `FedRows` where the rows are in a dataset.
+def training_inputs(inputs: Callable[[Pool], NDArray[np.float64]], pool: Pool, module: Any) -> Any:
+    """Inputs of a pool for `train`: a tensor, or `StreamedInputs` where the rows are in a dataset.
 
     Examples
     --------
-    >>> print(feed(lambda pool: pool.matrix(), Pool(np.ones((2, 1))), None).tolist())
+    >>> print(training_inputs(lambda pool: pool.matrix(), Pool(np.ones((2, 1))), None).tolist())
     [[1.0], [1.0]]
     """
     if pool.unread:
-        return FedRows(inputs, pool, module, require_torch().device("cpu"))
+        return StreamedInputs(inputs, pool, module, require_torch().device("cpu"))
     return tensor(inputs(pool), module)
 
 
-def some_rows(values: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows of a tensor, or of `FedRows` without reading them."""
-    if isinstance(values, FedRows):
+def select_rows(values: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of a tensor, or of `StreamedInputs` without reading them."""
+    if isinstance(values, StreamedInputs):
         return values.subset(rows)
     return values.index_select(0, require_torch().as_tensor(rows).to(values.device))
 
 
-def _numbers(rows: Any) -> NDArray[np.intp]:
+def _row_numbers(rows: Any) -> NDArray[np.intp]:
     return np.asarray(rows.cpu() if hasattr(rows, "cpu") else rows, dtype=np.intp)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from itertools import pairwise
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from rdiv.threads import one_thread
 
 __all__ = [
     "evaluate",
+    "hidden_width",
     "is_module",
     "load_weights",
     "perceptron",
@@ -52,11 +54,17 @@ def is_module(obj: object) -> bool:
     return torch is not None and isinstance(obj, torch.nn.Module)
 
 
+_torch_state = RLock()  # whoever holds it is the only one of rdiv that draws from torch
+
+
 @contextmanager
 def seeded_torch(rng: np.random.Generator, device: str = "auto") -> Iterator[Any]:
     """Seed torch's random state from a generator inside the block, on one thread; then undo both.
 
-    The block gets the device.
+    The block gets the device. Torch has one random state for the whole process, and neither the
+    weights of a new layer nor dropout can be drawn from another one. So only one thread at a time
+    may be inside: threads that train networks take turns, and the same seed gives the same network
+    in all of them.
 
     Examples
     --------
@@ -71,7 +79,7 @@ def seeded_torch(rng: np.random.Generator, device: str = "auto") -> Iterator[Any
     place = _device(device)
     seed = int(rng.integers(2**63))
     cuda = list(range(torch.cuda.device_count())) if place.type == "cuda" else []
-    with one_thread(), torch.random.fork_rng(devices=cuda):
+    with _torch_state, one_thread(), torch.random.fork_rng(devices=cuda):
         torch.default_generator.manual_seed(seed)
         if cuda:
             torch.cuda.manual_seed_all(seed)
@@ -98,6 +106,17 @@ def perceptron(widths: Sequence[int], activation: str = "ReLU") -> Any:
     for d_in, d_out in pairwise(widths):
         layers += [nn.Linear(d_in, d_out), getattr(nn, activation)()]
     return nn.Sequential(*layers[:-1])
+
+
+def hidden_width(d: int) -> int:
+    """Width of hidden layers for ``d`` inputs: ``3 d``, at least 50 and at most 300.
+
+    Examples
+    --------
+    >>> print(hidden_width(2), hidden_width(40), hidden_width(1000))
+    50 120 300
+    """
+    return min(max(3 * d, 50), 300)
 
 
 def evaluate(module: Any, x: NDArray[Any], device: str = "auto") -> NDArray[np.float64]:

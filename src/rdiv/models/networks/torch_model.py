@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
-from rdiv.models.networks.classifier import class_probabilities
-from rdiv.models.networks.inputs import feed, fit_inputs
+from rdiv.models.networks.gradients import last_layer_gradients
+from rdiv.models.networks.inputs import fit_inputs, training_inputs
 from rdiv.models.networks.modules import (
     evaluate,
     is_module,
@@ -24,7 +24,7 @@ from rdiv.models.networks.modules import (
     seeded_torch,
     tensor,
 )
-from rdiv.models.networks.objectives import Objective, fit_objective, last_layer_gradients
+from rdiv.models.networks.objectives import Objective, class_probabilities, fit_objective
 from rdiv.models.networks.training import Training, train
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread
@@ -99,8 +99,8 @@ class TorchModel:
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
         """Train on the rows of a pool."""
-        settle = partial(fit_inputs, keep_shape=True, who="a network")
-        recipe = Recipe(self.module, self.training, settle, self.loss, self.weights, self.task)
+        prepare = partial(fit_inputs, keep_shape=True, who="a network")
+        recipe = Recipe(self.module, self.training, prepare, self.loss, self.weights, self.task)
         return recipe.fit(pool, rng)
 
 
@@ -112,31 +112,41 @@ class Recipe:
     ----------
     module : torch.nn.Module or callable
     training : Training
-    settle : callable
+    prepare_inputs : callable
         From a pool to a function from pools to inputs, such as `NetworkInputs`.
     loss, weights, task
         As in `TorchModel`.
+    report : callable, optional
+        As in `Objective`: from losses of the training to those of the results.
     """
 
     module: Any
     training: Training
-    settle: Callable[[Pool], Inputs]
+    prepare_inputs: Callable[[Pool], Inputs]
     loss: Callable[..., Any] | None = None
     weights: str | Path | None = None
     task: str | None = None
+    report: Callable[[Any], Any] | None = None
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
         """Settle inputs and loss on the pool, make the module, train it."""
-        return self.start(pool, rng).fit_anew(pool, rng)
+        return self.start(pool, int(rng.integers(2**63))).fit_anew(pool, rng)
 
-    def start(self, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
-        """Inputs and loss as the pool settles them, without a module yet."""
+    def start(self, pool: Pool, entropy: int) -> FittedTorchModel:
+        """Inputs and loss as the pool settles them, and the module given, untrained.
+
+        Parameters
+        ----------
+        pool : Pool
+        entropy : int
+            Seeds the random combinations of `FittedTorchModel.gradients`.
+        """
         require_torch()
-        inputs = self.settle(pool)
+        inputs = self.prepare_inputs(pool)
         shape = tuple(inputs(pool.take(np.arange(1))).shape[1:])
-        objective = fit_objective(pool, shape, self.task, self.loss)
-        entropy = int(rng.integers(2**63))
-        return FittedTorchModel(self, None, inputs, objective, shape, entropy)
+        objective = fit_objective(pool, shape, self.task, self.loss, self.report)
+        module = self.module if is_module(self.module) else None
+        return FittedTorchModel(self, module, inputs, objective, shape, entropy)
 
     def build(self, shape: tuple[int, ...], n_outputs: int, rng: np.random.Generator) -> Any:
         """A module to start from: the one given, or a new one seeded by the generator."""
@@ -175,8 +185,8 @@ class FittedTorchModel:
         x, y = self.rows(pool)
         outputs = torch.as_tensor(evaluate(self.module, x, self.recipe.training.device))
         with one_thread():
-            rows = self.objective.row_losses(outputs, torch.as_tensor(x), y)
-            losses: NDArray[np.float64] = self.objective.in_units(rows).double().numpy()
+            rows = self.objective.reported_losses(outputs, torch.as_tensor(x), y)
+        losses: NDArray[np.float64] = rows.double().numpy()
         return losses
 
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
@@ -184,7 +194,7 @@ class FittedTorchModel:
         if self.objective.task != "classification":
             raise InputError(f"a network for {self.objective.task} has no classes to predict.")
         device, blocks = self.recipe.training.device, pool.blocks()
-        outputs = [evaluate(self.module, self.rows(block)[0], device) for block in blocks]
+        outputs = [evaluate(self.module, self._checked_inputs(block), device) for block in blocks]
         return class_probabilities(np.concatenate(outputs), self.objective.n_outputs)
 
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
@@ -211,10 +221,10 @@ class FittedTorchModel:
 
     def _trained(self, module: Any, pool: Pool, rng: np.random.Generator) -> FittedTorchModel:
         objective = self.objective
-        self._check_shape(self.inputs(pool.take(np.arange(1))))
+        self._checked_inputs(pool.take(np.arange(1)))
         if len(pool) == 1:  # batch norms need a second row; the mean loss stays what it was
             pool = pool.take(np.zeros(2, dtype=np.intp))
-        rows = [feed(self.inputs, pool, module), objective.targets(pool)]
+        rows = [training_inputs(self.inputs, pool, module), objective.targets(pool)]
 
         def loss(net: Any, x: Any, y: Any) -> Any:
             return objective.row_losses(net(x), x, y).mean()
@@ -223,16 +233,16 @@ class FittedTorchModel:
 
     def rows(self, pool: Pool) -> tuple[NDArray[np.float64], Any]:
         """Inputs of every row, as the module wants them, and targets as a tensor."""
-        x = self.inputs(pool)
-        self._check_shape(x)
-        return x, self.objective.targets(pool)
+        return self._checked_inputs(pool), self.objective.targets(pool)
 
-    def _check_shape(self, x: NDArray[np.float64]) -> None:
+    def _checked_inputs(self, pool: Pool) -> NDArray[np.float64]:
+        x = self.inputs(pool)
         if x.shape[1:] != self.shape:
             raise InputError(
                 f"the network was fitted to rows of shape {self.shape}, got {x.shape[1:]}; pass "
                 "rows of the same shape."
             )
+        return x
 
 
 def _wants_sizes(factory: Callable[..., Any]) -> bool:

@@ -91,11 +91,11 @@ class Vae:
         likelihood = self.likelihood
         if likelihood == "auto":
             likelihood = "bernoulli" if _unit_images(pool) else "gaussian"
-        settle = partial(fit_inputs, keep_shape=False, who="vae")
+        prepare_inputs = partial(fit_inputs, keep_shape=False, who="vae")
         return Recipe(
             partial(vae, hidden=self.hidden, latent=self.latent, samples=self.samples),
             with_epochs(self.training, self.epochs),
-            settle if likelihood == "gaussian" else _unit_inputs,
+            prepare_inputs if likelihood == "gaussian" else _unit_inputs,
             NegativeElbo(likelihood, self.latent),
             self.weights,
             "density",
