@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from rdiv.errors import InputError
+from rdiv.errors import InputError, InputTypeError
 
 __all__ = ["chosen", "chosen_from", "one_line", "spelled"]
 
@@ -36,6 +36,10 @@ def chosen_from(names: Mapping[str, T], name: str, what: str) -> T:
     >>> print(chosen_from({"one": 1}, "one", "number"))
     1
     """
+    if not isinstance(name, str):
+        raise InputTypeError(
+            f"a {what} must be one of {', '.join(names)}, got {type(name).__name__}."
+        )
     if name in names:
         return names[name]
     near = get_close_matches(name.lower(), names, n=1, cutoff=0.5)

@@ -14,7 +14,7 @@ from rdiv.discrepancies.omnibus import combined
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.resolve import choose
 from rdiv.discrepancies.score import Score, has_gradients
-from rdiv.errors import InputError, InputTypeError
+from rdiv.errors import InputError
 from rdiv.inference.engine import Null, allowed_exceedances, permutation_pvalue, permute
 from rdiv.inference.halving import Halves, halves
 from rdiv.inference.prepared import Prepared
@@ -22,6 +22,7 @@ from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
 from rdiv.names import spelled
 from rdiv.results import TwoSampleResult
+from rdiv.samples.arguments import check_settings
 from rdiv.samples.grouping import Design
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import Pooled, pool_samples
@@ -96,6 +97,9 @@ def two_sample_test(
     >>> print(result.rejected, result.pvalue)
     True 0.002
     """
+    check_settings(
+        target=target, task=task, folds=folds, groups=groups, strata=strata, rng=rng, n_jobs=n_jobs
+    )
     check_level(alpha, n_resamples)
     supervised = has_target(p, target)
     choice = choose(discrepancy, model=model, folds=folds, supervised=supervised, n_jobs=n_jobs)
@@ -132,6 +136,7 @@ def r_divergence(
     >>> print(round(rdiv.r_divergence(p, q, model=LinearRegression(), rng=0), 3))
     0.5
     """
+    check_settings(target=target, task=task, folds=folds, rng=rng)
     choice = choose("r-div", model=model, folds=folds, supervised=has_target(p, target))
     with one_thread():
         pooled = pool_samples(p, q, target=target, task=task, rng=rng, kind=choice.kind)
@@ -266,10 +271,7 @@ def halves_of(pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> 
 
 def check_level(alpha: float, n_resamples: int) -> None:
     """Refuse settings with which no test could ever reject."""
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha must lie strictly between 0 and 1, got {alpha}.")
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, int | np.integer):
-        raise InputTypeError(f"n_resamples must be a whole number, got {n_resamples!r}.")
+    check_settings(alpha=alpha, n_resamples=n_resamples)
     if allowed_exceedances(alpha, int(n_resamples)) < 1:
         raise InputError(
             f"n_resamples={n_resamples} can never reach alpha = {alpha:g}, as the smallest p-value "

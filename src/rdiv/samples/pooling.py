@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
+from rdiv.samples.arguments import check_rng
 from rdiv.samples.frames import check_columns, refuse_infinite, stack
 from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
 from rdiv.samples.pool import Pool, content_keys
@@ -63,12 +64,7 @@ def resolve_seed(rng: int | np.integer | np.random.Generator | None) -> int:
         return int(np.random.default_rng().integers(2**53))
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(2**53))
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer):
-        raise InputTypeError(
-            f"rng must be an integer, a numpy Generator or None, got {type(rng).__name__}."
-        )
-    if rng < 0:
-        raise InputError(f"rng must be 0 or larger, got {rng}.")
+    check_rng(rng)
     return int(rng)
 
 
