@@ -61,7 +61,7 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"n_resamples": "9"}, "n_resamples must be a whole number, got '9'"),
     ({"n_resamples": None}, "n_resamples must be a whole number, got None"),
     ({"n_resamples": float("nan")}, "n_resamples must be a whole number, got nan"),
-    ({"n_resamples": -1}, "n_resamples must be .* at least 1, got -1"),
+    ({"trials": -1}, "trials must be .* at least 1, got -1"),
     ({"rng": "x"}, "rng must be an integer, a numpy Generator or None, got str"),
     ({"rng": [1]}, "rng must be .* got list"),
     ({"rng": True}, "rng must be .* got bool"),

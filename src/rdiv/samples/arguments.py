@@ -121,9 +121,13 @@ def _levels(name: str, value: Any) -> None:
         _level(name, level)
 
 
-def _count(name: str, value: Any) -> None:
+def _whole(name: str, value: Any) -> None:
     if not _is_whole(value):
         raise InputTypeError(f"{name} must be a whole number, got {described(value)}.")
+
+
+def _count(name: str, value: Any) -> None:
+    _whole(name, value)
     if value < 1:
         raise InputError(f"{name} must be a whole number of at least 1, got {value}.")
 
@@ -192,7 +196,7 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "strata": _design,
     "alpha": _level,
     "alphas": lambda name, value: _levels("alpha", value),
-    "n_resamples": _count,
+    "n_resamples": _whole,
     "rng": lambda name, value: check_rng(value),
     "n_jobs": _jobs,
     "equivalence_margin": _optional(_number),

@@ -133,6 +133,12 @@ def _locate(path: str, data_dir: str | os.PathLike[str] | None) -> tuple[Path, s
     wanted = Path(head if colons else path)
     also = f" (nor in {folder})" if folder and not wanted.is_absolute() else ""
     names = [name for place in places for name in _names_in(Path(place).parent)]
+    dangling = [place for place in places if os.path.islink(place)]
+    if dangling:
+        raise MissingFileError(
+            f"{dangling[0]} is a link to {os.readlink(dangling[0])}, which does not exist; restore "
+            "that file or mend the link."
+        )
     near = _near(wanted.name, names)
     raise MissingFileError(f"there is no file {wanted}{also}; {near or 'check the path.'}")
 
@@ -275,7 +281,7 @@ def _read_json_lines(data: bytes, file: Path) -> pl.DataFrame:
         for number, line in enumerate(data.splitlines(), start=1):
             if line.strip() and not _is_json_object(line):
                 raise InputError(
-                    f"line {number} of {file} is not a JSON object; expected one "
+                    f"line {number} of {file} is not a JSON object of plain values; expected one "
                     '{"column": value, ...} a line.'
                 ) from None
         damaged(file, "JSON lines", error)
@@ -289,4 +295,6 @@ def _is_json_object(line: bytes) -> bool:
     try:
         return isinstance(json.loads(line, parse_constant=refuse), dict)
     except ValueError:
+        return False
+    except RecursionError:  # lists in lists in lists
         return False

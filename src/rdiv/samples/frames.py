@@ -25,6 +25,7 @@ __all__ = [
     "stack",
 ]
 
+_FIRST_MOMENT, _LAST_MOMENT = -62_135_596_800_000, 253_402_300_799_999  # milliseconds
 _NULL = np.uint64(0xA5A5A5A5DEADBEEF)  # the word of a missing value
 
 
@@ -233,11 +234,26 @@ def _cast(column: Any, dtype: Any) -> Any:
 
 def python_values(column: Any) -> list[Any]:
     """Python values of a column, None where one is missing."""
+    _refuse_far_dates(column)
     with naming(f"reading column {column.name!r}", "repair or drop it"):
         values: list[Any] = column.to_list()
     for row in np.flatnonzero(column.is_null().to_numpy()):
         values[row] = None
     return values
+
+
+def _refuse_far_dates(column: Any) -> None:
+    """Polars panics on dates beyond the years 1 to 9999, and says so on the error stream."""
+    import narwhals as nw
+
+    if not column.implementation.is_polars() or column.dtype not in (nw.Date, nw.Datetime):
+        return
+    since = column.dt.timestamp("ms")
+    low, high = since.min(), since.max()
+    if low is not None and not (low >= _FIRST_MOMENT and high <= _LAST_MOMENT):
+        raise InputError(
+            f"column {column.name!r} has dates outside the years 1 to 9999; repair or drop it."
+        )
 
 
 def gather(frame: Any, rows: NDArray[np.intp]) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, naming
-from rdiv.samples.frames import quoted
+from rdiv.samples.frames import python_values, quoted
 from rdiv.samples.rows import plain_array
 
 __all__ = ["FEWEST_UNITS", "Design", "check_design", "codes_in_order", "design_labels"]
@@ -31,7 +31,7 @@ def design_labels(x: Any, design: Design, role: str, n_p: int, n_q: int) -> NDAr
             )
         if design not in x.columns:
             raise InputError(f"{role}={design!r} is the target column; choose another column.")
-        values = x[design].to_list()
+        values = python_values(x[design])
     else:
         with naming(f"reading {role}=", "give a pair of arrays of labels, one per sample"):
             pair = [np.asarray(plain_array(part)) for part in design]

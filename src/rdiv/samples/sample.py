@@ -69,7 +69,8 @@ def _one_column(y: Any) -> NDArray[Any]:
     if is_frame(y) and len(as_frame(y).columns) == 1:
         y = as_frame(y)[as_frame(y).columns[0]]
     reader = next((name for name in ("to_pylist", "to_list") if hasattr(y, name)), None)
-    cells = list(y) if reader is None else list(getattr(y, reader)())
+    with naming("reading the target", "give one number or label per row"):
+        cells = list(y) if reader is None else list(getattr(y, reader)())
     mixed = any(_is_missing(cell) for cell in cells)  # numpy would spell a missing label "nan"
     with naming("reading the target", "give one number or label per row"):
         return np.asarray(cells, dtype=object) if mixed else np.asarray(cells)
