@@ -5,6 +5,9 @@ The command ends with exit code 2 for these, and with 3 for whatever nobody fore
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 __all__ = [
     "DivergedError",
     "InputError",
@@ -14,6 +17,7 @@ __all__ = [
     "MissingFileError",
     "SchedulerError",
     "WorkerError",
+    "naming",
 ]
 
 
@@ -60,3 +64,35 @@ class SchedulerError(InputError, ConnectionError):
 
 class DivergedError(InputError):
     """Training whose loss is no number any more; smaller steps may help."""
+
+
+@contextmanager
+def naming(step: str, advice: str) -> Iterator[None]:
+    """Turn what another library raises on the user's data into an `InputError` that names the step.
+
+    Parameters
+    ----------
+    step : str
+        What was being done, such as ``"fitting Ridge"``.
+    advice : str
+        What to do, without a full stop.
+
+    Examples
+    --------
+    >>> with naming("reading column 'age' as numbers", "convert it first"):
+    ...     float("old")
+    Traceback (most recent call last):
+    ...
+    rdiv.errors.InputError: reading column 'age' as numbers failed (ValueError: could not ...
+    """
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except BaseException as error:
+        panic = type(error).__name__ == "PanicException"  # of polars, and no Exception
+        if not isinstance(error, Exception) and not panic:
+            raise
+        reason = (str(error).strip().splitlines() or [""])[0].rstrip(".:")
+        what = f"{type(error).__name__}: {reason}" if reason else type(error).__name__
+        raise InputError(f"{step} failed ({what}); {advice}.") from error

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
+from unicodedata import category
 
-from rdiv.errors import InputError
+from rdiv.errors import InputError, InputTypeError
 
-__all__ = ["chosen", "chosen_from", "one_line", "spelled"]
+__all__ = ["chosen", "chosen_from", "one_line", "spelled", "visible"]
+
+_TURNS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # characters that turn text round
 
 T = TypeVar("T")
 
@@ -36,6 +39,10 @@ def chosen_from(names: Mapping[str, T], name: str, what: str) -> T:
     >>> print(chosen_from({"one": 1}, "one", "number"))
     1
     """
+    if not isinstance(name, str):
+        raise InputTypeError(
+            f"a {what} must be one of {', '.join(names)}, got {type(name).__name__}."
+        )
     if name in names:
         return names[name]
     near = get_close_matches(name.lower(), names, n=1, cutoff=0.5)
@@ -76,6 +83,22 @@ def one_line(text: str) -> str:
     <function f>, 2
     """
     return " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", text).split())
+
+
+def visible(text: str) -> str:
+    r"""Text in which characters that act rather than show are spelled out, line ends among them.
+
+    Examples
+    --------
+    >>> print(visible("red\x1b[31m"), visible("one\ntwo"))
+    red\x1b[31m one\ntwo
+    """
+    return "".join(
+        char.encode("unicode_escape").decode()
+        if category(char) in ("Cc", "Cs", "Zl", "Zp") or ord(char) in _TURNS
+        else char
+        for char in text
+    )
 
 
 def _has_own(obj: Any, method: str) -> bool:

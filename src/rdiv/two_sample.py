@@ -14,7 +14,7 @@ from rdiv.discrepancies.omnibus import combined
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.resolve import choose
 from rdiv.discrepancies.score import Score, has_gradients
-from rdiv.errors import InputError, InputTypeError
+from rdiv.errors import InputError
 from rdiv.inference.engine import (
     Null,
     PermutationSettings,
@@ -28,6 +28,7 @@ from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
 from rdiv.names import spelled
 from rdiv.results import TwoSampleResult
+from rdiv.samples.arguments import check_settings
 from rdiv.samples.grouping import Design
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import Pooled, pool_samples
@@ -102,6 +103,9 @@ def two_sample_test(
     >>> print(result.rejected, result.pvalue)
     True 0.002
     """
+    check_settings(
+        target=target, task=task, folds=folds, groups=groups, strata=strata, rng=rng, n_jobs=n_jobs
+    )
     check_level(alpha, n_resamples)
     settings = PermutationSettings(alpha, n_resamples, n_jobs)
     supervised = has_target(p, target)
@@ -137,6 +141,7 @@ def r_divergence(
     >>> print(round(rdiv.r_divergence(p, q, model=LinearRegression(), rng=0), 3))
     0.5
     """
+    check_settings(target=target, task=task, folds=folds, rng=rng)
     choice = choose("r-div", model=model, folds=folds, supervised=has_target(p, target))
     with one_thread():
         pooled = pool_samples(p, q, target=target, task=task, rng=rng, kind=choice.kind)
@@ -261,10 +266,7 @@ def halves_of(pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> 
 
 def check_level(alpha: float, n_resamples: int) -> None:
     """Refuse settings with which no test could ever reject."""
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha must lie strictly between 0 and 1, got {alpha}.")
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, int | np.integer):
-        raise InputTypeError(f"n_resamples must be a whole number, got {n_resamples!r}.")
+    check_settings(alpha=alpha, n_resamples=n_resamples)
     if allowed_exceedances(alpha, int(n_resamples)) < 1:
         raise InputError(
             f"n_resamples={n_resamples} can never reach alpha = {alpha:g}, as the smallest p-value "

@@ -41,10 +41,44 @@ def pickled_npz(path: Path) -> None:
     np.savez(path, x=np.array([{"a": 1}, {"b": 2}], dtype=object))
 
 
+def nested(path: Path) -> None:
+    path.write_text('{"a":' + "[" * 3000 + "]" * 3000 + "}\n")
+
+
+def far_dates(path: Path) -> None:
+    """Days that a file may hold and no calendar has; polars panics on them."""
+    days = pl.Series([2**31 - 1, -(2**31)] * 20, dtype=pl.Int32).cast(pl.Date)
+    table(40, seed=1).with_columns(age=days).write_parquet(path)
+
+
+def huge_target(path: Path) -> None:
+    path.write_text("age,bought\n" + "".join(f"{i},{(-1) ** i}e308\n" for i in range(40)))
+
+
+def test_what_ended_in_a_crash(run: Run, files: Path, tmp_path: Path) -> None:
+    cases: dict[str, tuple[Callable[[Path], object], list[str]]] = {
+        "deep.jsonl": (nested, ["line 1 of", "is not a JSON object of plain values"]),
+        "dates.parquet": (far_dates, ["column 'age' has dates outside the years 1 to 9999"]),
+        "huge.csv": (huge_target, ["the target must lie within 1e+150 of 0", "got 1e+308"]),
+    }
+    for name, (make, words) in cases.items():
+        make(tmp_path / name)
+        refused(run, tmp_path, ["compare", tmp_path / name, tmp_path / name, *TARGET], words)
+
+
+def test_a_link_to_nowhere(run: Run, files: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.csv").symlink_to(tmp_path / "gone.csv")
+    said = refused(
+        run, tmp_path, ["compare", tmp_path / "link.csv", files / "same.csv"],
+        ["link.csv is a link to", "gone.csv, which does not exist; restore"],
+    )  # fmt: skip
+    assert "did you mean" not in said
+
+
 FILES: dict[str, tuple[str, Callable[[Path], object], list[str]]] = {
     "empty": ("q.csv", lambda f: f.write_bytes(b""), ["empty"]),
-    "no rows": ("q.csv", lambda f: f.write_text("age,visits,bought\n"), ["2 rows", "0 in q"]),
-    "one row": ("q.csv", lambda f: f.write_text("age,visits,bought\n1,2,no\n"), ["1 in q"]),
+    "no rows": ("q.csv", lambda f: f.write_text("age,visits,bought\n"), ["2 rows", "0 in CURRENT"]),
+    "one row": ("q.csv", lambda f: f.write_text("age,visits,bought\n1,2,no\n"), ["1 in CURRENT"]),
     "ragged": (
         "q.csv",
         lambda f: f.write_text("age,visits,bought\n1,2,no\n1,2\n"),
@@ -73,12 +107,12 @@ FILES: dict[str, tuple[str, Callable[[Path], object], list[str]]] = {
     "different columns": (
         "q.csv",
         lambda f: table(40, 1).rename({"visits": "calls"}).write_csv(f),
-        ["'visits' only in p", "'calls' only in q", "p is REFERENCE"],
+        ["'visits' only in REFERENCE", "'calls' only in CURRENT"],
     ),
     "text for numbers": (
         "q.csv",
         lambda f: table(40, 1).with_columns(visits=pl.lit("often")).write_csv(f),
-        ["'visits'", "numeric in p", "text in q"],
+        ["'visits'", "numeric in REFERENCE", "text in CURRENT"],
     ),
     "infinite cells": (
         "q.csv",
@@ -93,7 +127,7 @@ FILES: dict[str, tuple[str, Callable[[Path], object], list[str]]] = {
     "target on one side only": (
         "q.csv",
         lambda f: table(40, 1).drop("bought").write_csv(f),
-        ["'bought'", "only in p"],
+        ["'bought' only in REFERENCE"],
     ),
     "an array": ("q.npy", lambda f: np.save(f, np.zeros((9, 2))), ["arrays", "frames"]),
 }

@@ -76,3 +76,17 @@ def test_stages_without_an_error_stream(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(sys, "stderr", None)
     with stages() as stage:
         stage("reading")
+
+
+def test_names_forge_no_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """A column's name may hold line ends and characters that turn text round."""
+    forged = Summary("rdiv", "column 'a\nNo shift found'", ["level x\u202e\r\u2028y: 1"], ["b\tc"])
+    show(forged)
+    assert capsys.readouterr().out.splitlines() == [
+        "column 'a\\nNo shift found'",
+        "level x\\u202e\\r\\u2028y: 1",
+        "b\\tc",
+    ]
+    file = io.StringIO()
+    Console(file=file, width=80).print(panel(forged))
+    assert "a\\nNo shift found" in file.getvalue()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -109,18 +111,64 @@ def test_missing_extra_is_named(run: Run, files: Path, monkeypatch: pytest.Monke
     assert ran.err.count("\n") == 1
 
 
-def test_sentences_of_the_library_say_which_sample_is_which(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("got 0 in p and 9 in q; look.", "got 0 in REFERENCE and 9 in CURRENT; look."),
+        ("p of shape (4, 2) and q of", "REFERENCE of shape (4, 2) and CURRENT of"),
+        ("no column 'p' in p.csv or /data/q/x.csv.", "no column 'p' in p.csv or /data/q/x.csv."),
+        ("the smallest p-value, p = 0.1.", "the smallest p-value, p = 0.1."),
+        (
+            "name the column with target= or pass each sample as a pair (X, y).",
+            "name the column with --target or give npz files of x and y.",
+        ),
+        ("got groups='day'; use strata=.", "got --groups 'day'; use --strata."),
+        ("n_resamples=9 is too few.", "--resamples 9 is too few."),
+    ],
+)
+def test_sentences_of_the_library_in_the_words_of_the_command(
+    said: str, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report(errors.InputError("got 0 in p and 9 in q; look."))
-    report(errors.InputError("no column 'p' here."))
-    assert capsys.readouterr().err.splitlines() == [
-        "rdiv: got 0 in p and 9 in q; look (p is REFERENCE, q is CURRENT).",
-        "rdiv: no column 'p' here.",
-    ]
+    report(errors.InputError(said))
+    report(errors.InputError(said), files=False)
+    assert capsys.readouterr().err == f"rdiv: {shown}\nrdiv: {said}\n"
 
 
-@pytest.mark.parametrize("name", [name for name in errors.__all__ if name != "InputError"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try: raise KeyboardInterrupt\nfinally: 1 / 0",
+        "try: raise KeyboardInterrupt\nexcept BaseException as e: raise InputError('x') from e",
+        "with naming('fitting', 'x'):\n try: raise KeyboardInterrupt\n finally: int('x')",
+    ],
+)
+def test_what_an_interrupt_became_is_an_interrupt(code: str) -> None:
+    assert report(raised(code)) == INTERRUPTED
+
+
+def test_a_swallowed_interrupt_is_remembered(
+    run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Imports and compiled code may raise something else, or nothing at all."""
+
+    def interrupt(*samples: Any, **options: Any) -> None:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise SystemError("returned a result with an exception set") from None
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(rdiv.comparison.compare, "compare", interrupt)
+    try:
+        ran = run("compare", files / "reference.csv", files / "same.csv")
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ran == (130, "", "rdiv: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in errors.__all__ if name.endswith("Error") and name != "InputError"]
+)
 def test_every_mistake_is_an_input_error_and_travels(name: str) -> None:
     """Workers send exceptions as pickles; the class and the sentence arrive."""
     error = pickle.loads(pickle.dumps(getattr(errors, name)("what to do.")))

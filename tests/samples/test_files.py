@@ -227,6 +227,22 @@ class TestCsv:
         assert len(frame["a"][0]) == limit + 1
         assert csv.field_size_limit() == limit
 
+    def test_rows_with_long_fields_are_split_as_others(self, tmp_path: Path) -> None:
+        """The csv module has a limit, for the whole process; beyond it rows are split by hand."""
+        long = "x" * (csv.field_size_limit() + 1)
+        text = f'a,b\n1,"p ""q"" r"\n\n2,"{long},\n"\n3,\n"4","s"\n{long},5'
+        for line_end in ("\n", "\r\n"):
+            frame = read(save(tmp_path, text.replace("\n", line_end)))
+            assert frame["a"].to_list() == ["1", "2", "3", "4", long]
+            assert frame["b"].to_list() == ['p "q" r', f"{long},{line_end}", None, "s", "5"]
+
+    def test_faults_after_long_fields_have_their_lines(self, tmp_path: Path) -> None:
+        long = f'a,b\n1,"{"x" * (csv.field_size_limit() + 1)}\n"\n'
+        with pytest.raises(ValueError, match=r"line 4 of .* has 3 fields, but the header has 2"):
+            read(save(tmp_path, f"{long}1,2,3\n"))
+        with pytest.raises(ValueError, match=r"line 4 of .* has a quote that is not closed"):
+            read(save(tmp_path, f'{long}1,"2\n'))
+
     def test_gzip_is_seen_by_content(self, tmp_path: Path) -> None:
         expected = pl.DataFrame({"a": [1], "b": [2]})
         assert read(save(tmp_path, gzip.compress(b"a,b\n1,2\n"), "a.csv")).equals(expected)

@@ -33,17 +33,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rdiv ...
     0
     """
-    from rdiv.cli.failures import INTERRUPTED, report
+    from rdiv.cli.failures import INTERRUPTED, Interrupts, report
 
     given = list(sys.argv[1:] if arguments is None else arguments)
-    try:
-        from rdiv.cli.application import command
+    files = given[:1] not in (["power"], ["bound"], ["denoise"])
+    with Interrupts() as interrupts:
+        try:
+            code = _run(given)
+        except BaseException as error:  # a traceback and exit code 1 would read as "a shift"
+            return report(error, files=files, interrupted=interrupts.came)
+    if interrupts.came or code == INTERRUPTED:
+        return report(KeyboardInterrupt())
+    return code
 
+
+def _run(given: list[str]) -> int:
+    """Parse and run; warnings of numpy are for developers, and a sentence follows them anyway."""
+    import warnings
+
+    from rdiv.cli.application import command
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
         run = command().main  # what was typed goes along: a report says how to do it again
-        code = run(given or ["--help"], prog_name="rdiv", standalone_mode=False, obj=given) or 0
-    except BaseException as error:  # a traceback and exit code 1 would read as "a shift"
-        return report(error, files=given[:1] not in (["power"], ["bound"], ["denoise"]))
-    return report(KeyboardInterrupt()) if code == INTERRUPTED else int(code)
+        return int(
+            run(given or ["--help"], prog_name="rdiv", standalone_mode=False, obj=given) or 0
+        )
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from rdiv.cli.outputs import printable, write_out
+from rdiv.cli.outputs import write_out
+from rdiv.names import visible
 from rdiv.progress import hearing
 
 __all__ = ["WIDEST", "Summary", "panel", "show", "show_renderable", "stages", "terminal"]
@@ -44,14 +45,14 @@ class Summary:
     colour: str = "none"
 
     def __str__(self) -> str:
-        return "\n".join([self.headline, *self.lines, *self.remarks])
+        return "\n".join(map(visible, [self.headline, *self.lines, *self.remarks]))
 
 
 def show(summary: Summary) -> None:
     """Print a summary to standard output, in the form that suits the reader."""
     console = terminal()
     if console is None:
-        write_out(printable(str(summary)) + "\n")
+        write_out(str(summary) + "\n")
     else:
         show_renderable(console, panel(summary))
 
@@ -102,9 +103,9 @@ def panel(summary: Summary) -> Any:
     from rich.panel import Panel
     from rich.text import Text
 
-    parts: list[Any] = [Text(printable(summary.headline), style="bold"), Text(), _table(summary)]
+    parts: list[Any] = [Text(visible(summary.headline), style="bold"), Text(), _table(summary)]
     for remark in summary.remarks:
-        parts += [Text(), Text(printable(remark), style="italic")]
+        parts += [Text(), Text(visible(remark), style="italic")]
     return Panel(
         Group(*parts),
         title=Text(summary.title),
@@ -119,7 +120,7 @@ def _table(summary: Summary) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    pairs = [tuple(printable(line).partition(": ")[::2]) for line in summary.lines]
+    pairs = [tuple(visible(line).partition(": ")[::2]) for line in summary.lines]
     labelled = any(value for _, value in pairs)
     table = Table.grid(padding=(0, 2))
     if labelled:

@@ -4,20 +4,48 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
+import threading
+from types import FrameType
 from typing import Any
 
 from rdiv.cli.outputs import printable
 from rdiv.errors import InputError
 
-__all__ = ["CRASH", "INTERRUPTED", "MISUSE", "report"]
+__all__ = ["CRASH", "INTERRUPTED", "MISUSE", "Interrupts", "report"]
 
 MISUSE, CRASH, INTERRUPTED = 2, 3, 130
 
 _EXTRAS = dict.fromkeys(("typer", "rich", "polars", "jinja2", "matplotlib"), "cli")
 
 
-def report(error: BaseException, *, files: bool = True) -> int:
+class Interrupts:
+    """Remembers an interrupt inside a block, whatever becomes of the exception that it raises.
+
+    Compiled code and imports may turn a KeyboardInterrupt into another exception. A handler that
+    somebody else has set, or none (in a thread), is left alone.
+    """
+
+    came = False
+
+    def __enter__(self) -> Interrupts:
+        own = threading.current_thread() is threading.main_thread()
+        self._before = signal.getsignal(signal.SIGINT) if own else None
+        if self._before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._remember)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _remember(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
+        signal.default_int_handler(number, frame)
+
+
+def report(error: BaseException, *, files: bool = True, interrupted: bool = False) -> int:
     """Say what went wrong and return the exit code for it.
 
     Parameters
@@ -26,8 +54,10 @@ def report(error: BaseException, *, files: bool = True) -> int:
         Whatever ended the command.
     files : bool
         Whether the samples p and q are files that the user named.
+    interrupted : bool
+        Whether an interrupt came before the error.
     """
-    if isinstance(error, KeyboardInterrupt):
+    if interrupted or _comes_from_interrupt(error):
         _say("interrupted")
         return INTERRUPTED
     if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
@@ -45,6 +75,21 @@ def report(error: BaseException, *, files: bool = True) -> int:
     return _crash(error)
 
 
+def _comes_from_interrupt(error: BaseException) -> bool:
+    """Whether an interrupt is among the exceptions that led to this one."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        if isinstance(one, KeyboardInterrupt):
+            return True
+        seen.add(id(one))
+        waiting += [one.__cause__, one.__context__]
+    return False
+
+
 def _say(message: str) -> None:
     print(f"rdiv: {printable(' '.join(message.split()))}", file=sys.stderr)
 
@@ -57,11 +102,29 @@ def _usage(error: Any) -> str:
     return f"{message[:1].lower()}{message[1:]} (see {path} --help)"
 
 
+_SAMPLES = {"p": "REFERENCE", "q": "CURRENT"}
+_SAME = ("target", "task", "folds", "groups", "strata", "model", "by", "alpha")
+_OPTIONS = {
+    **{name: f"--{name}" for name in _SAME},
+    "n_resamples": "--resamples",
+    "n_jobs": "--jobs",
+    "rng": "--seed",
+}
+_PAIR = "pass each sample as a pair (X, y)"
+
+
 def _with_names(message: str) -> str:
-    """A sentence of the library, which calls the samples p and q, for somebody who named files."""
-    if not re.search(r"(?<!['\"\w])[pq](?!['\"\w])", message):
-        return message
-    return f"{message.rstrip('.')} (p is REFERENCE, q is CURRENT)."
+    """A sentence of the library in the words of the command: its arguments and its options.
+
+    Names in quotes, p-values and parts of paths are left alone.
+    """
+    message = message.replace(_PAIR, "give npz files of x and y")
+    message = re.sub(
+        r"(?<!['\"\w./-])([pq])(?!['\"\w/-]|\.\w| [=<])", lambda found: _SAMPLES[found[1]], message
+    )
+    names = "|".join(_OPTIONS)
+    message = re.sub(rf"\b({names})=(?=['\"\w-])", lambda found: f"{_OPTIONS[found[1]]} ", message)
+    return re.sub(rf"\b({names})=", lambda found: _OPTIONS[found[1]], message)
 
 
 def _crash(error: BaseException) -> int:

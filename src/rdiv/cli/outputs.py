@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from rdiv.errors import InputError
+from rdiv.names import visible
 
 __all__ = [
     "STANDARD_OUTPUT",
@@ -101,21 +102,14 @@ def write_out(text: str, encoding: str | None = None) -> None:
 
 
 def printable(text: str) -> str:
-    r"""Text for a terminal: control characters and broken file names are spelled out.
+    r"""Lines for a terminal: characters that act rather than show are spelled out.
 
     Examples
     --------
     >>> print(printable("red\x1b[31m.csv"))
     red\x1b[31m.csv
     """
-    from unicodedata import category
-
-    return "".join(
-        char
-        if char == "\n" or category(char) not in ("Cc", "Cs")
-        else char.encode("unicode_escape").decode("ascii")
-        for char in text
-    )
+    return "\n".join(visible(line) for line in text.split("\n"))
 
 
 def write_bytes(path: str, data: bytes) -> None:

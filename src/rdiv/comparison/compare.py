@@ -18,6 +18,7 @@ from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import critical_value, gap_interval, smallest_detectable_gap
 from rdiv.inference.prepared import Prepared
 from rdiv.results import TwoSampleResult
+from rdiv.samples.arguments import check_settings
 from rdiv.samples.grouping import Design
 from rdiv.samples.pooling import Pooled, pool_samples
 from rdiv.samples.sample import has_target
@@ -71,6 +72,11 @@ def compare(
     >>> print(rdiv.compare(rng.normal(size=(60, 2)), rng.normal(size=(60, 2)), rng=0).verdict)
     no shift
     """
+    check_settings(
+        target=target, task=task, folds=folds, groups=groups, strata=strata, rng=rng,
+        n_jobs=n_jobs, equivalence_margin=equivalence_margin, not_worse_than=not_worse_than,
+        drivers=drivers,
+    )  # fmt: skip
     check_level(alpha, n_resamples)
     settings = PermutationSettings(alpha, n_resamples, n_jobs)
     check_margins(equivalence_margin, not_worse_than)

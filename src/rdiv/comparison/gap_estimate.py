@@ -21,6 +21,7 @@ from rdiv.models.linear import curvature
 from rdiv.models.protocol import check_losses
 from rdiv.names import spelled
 from rdiv.results import SCHEMA, as_json, plain
+from rdiv.samples.arguments import check_settings
 from rdiv.samples.grouping import Design
 from rdiv.samples.pooling import Pooled, pool_samples
 from rdiv.samples.sample import has_target
@@ -151,6 +152,10 @@ def estimate_gap(
     >>> print(round(found.gap, 1), bool(found.interval.low > 0))
     3.1 True
     """
+    check_settings(
+        target=target, task=task, folds=folds, groups=groups, strata=strata, estimand=estimand,
+        method=method, alpha=alpha, n_resamples=n_resamples, rng=rng, n_jobs=n_jobs,
+    )  # fmt: skip
     _check(estimand, method, alpha, n_resamples, groups, strata)
     settled = None if estimand == "population" else folds
     choice = choose(
@@ -274,8 +279,6 @@ def _check(
         raise InputError(f'estimand must be "fitted" or "population", got {estimand!r}.')
     if method not in ("normal", "bootstrap"):
         raise InputError(f'method must be "normal" or "bootstrap", got {method!r}.')
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha must lie strictly between 0 and 1, got {alpha}.")
     if n_resamples + 1 < 2 / alpha:
         raise InputError(
             f"n_resamples={n_resamples} is too few for alpha = {alpha:g}; use at least "

@@ -16,6 +16,7 @@ from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.multiplicity import CORRECTIONS, Correction
 from rdiv.names import chosen_from
 from rdiv.progress import counting
+from rdiv.samples.arguments import check_settings
 from rdiv.samples.frames import as_frame, is_frame, python_values
 from rdiv.samples.grouping import FEWEST_UNITS
 from rdiv.samples.pooling import resolve_seed
@@ -81,6 +82,11 @@ def compare_many(
     >>> print({level.name: level.verdict for level in found.levels})
     {'mon': 'no shift', 'tue': 'risk shift'}
     """
+    check_settings(
+        by=by, correction=correction, target=target, task=task, folds=folds, groups=groups,
+        strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs,
+        n_resamples=DEFAULT_RESAMPLES if n_resamples is None else n_resamples,
+    )  # fmt: skip
     reference, samples = _levels(reference, current, by, (target, groups, strata))
     adjust = chosen_from(CORRECTIONS, correction, "correction")
     sizes = {name: len(as_sample(sample, name).x) for name, sample in samples.items()}

@@ -110,7 +110,8 @@ def _cells(pool: Pool, rows: NDArray[np.intp]) -> list[dict[str, Any]]:
         columns = [python_values(part.get_column(name)) for name in names]
     elif pool.x.ndim == 2:
         names = [f"column {j}" for j in range(min(MOST_CELLS, pool.x.shape[1]))]
-        columns = [pool.x[rows, j].tolist() for j in range(len(names))]
+        shown = np.asarray(pool.x[rows])  # reads these rows alone where they are in a dataset
+        columns = [shown[:, j].tolist() for j in range(len(names))]
     else:
         return [{} for _ in rows]
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import isclass, signature
 from typing import Any, Literal
@@ -9,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError, InputTypeError
+from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.losses import log_loss, reconstruction_error, squared_error
 from rdiv.models.corrections import class_residuals, correction_owners, linear_correction
 from rdiv.models.networks.modules import is_module
@@ -89,28 +90,40 @@ def estimator_kind(obj: Any) -> Kind:
             'wrap the model in rdiv.models.Frozen(model, trained_on="neither").'
         )
     name = type(obj).__name__
-    if not hasattr(obj, "fit"):
+    if not callable(getattr(obj, "fit", None)):
         raise InputTypeError(
             "a model must be a name, a scikit-learn estimator, a torch module or an object with "
             f"fit(pool, rng), got {name}."
         )
-    if is_classifier(obj):
+    if _tagged(obj, is_classifier):
         if not hasattr(obj, "predict_proba"):
             raise InputTypeError(
                 f"a classifier needs predict_proba for its log loss, got {name} without it; "
                 "wrap it in sklearn.calibration.CalibratedClassifierCV."
             )
         return "classifier"
-    if is_regressor(obj):
+    if _tagged(obj, is_regressor):
         return "regressor"
     if hasattr(obj, "inverse_transform"):
         return "reconstruction"
     if hasattr(obj, "score_samples"):
         return "score"
+    if hasattr(obj, "predict"):
+        raise InputTypeError(
+            f"scikit-learn cannot tell whether {name} is a classifier or a regressor; derive it "
+            "from ClassifierMixin or RegressorMixin, and BaseEstimator."
+        )
     raise InputTypeError(
         f"a model must predict, reconstruct or score rows, got {name} without predict_proba, "
         "predict, inverse_transform or score_samples."
     )
+
+
+def _tagged(obj: Any, check: Callable[[Any], bool]) -> bool:
+    try:
+        return bool(check(obj))
+    except Exception:  # a class without scikit-learn's tags
+        return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,10 +162,11 @@ class Estimator:
             from sklearn.dummy import DummyClassifier
 
             estimator = DummyClassifier(strategy="prior")  # a fold that saw one class only
-        if self.kind in ("classifier", "regressor"):
-            estimator.fit(inputs, pool.y)
-        else:
-            estimator.fit(inputs)
+        with naming(f"fitting {type(estimator).__name__}", "check the model and its inputs"):
+            if self.kind in ("classifier", "regressor"):
+                estimator.fit(inputs, pool.y)
+            else:
+                estimator.fit(inputs)
         return fitted_estimator(estimator, self.kind)
 
 
@@ -178,7 +192,7 @@ class FittedPredictor(FittedEstimator):
         """Predicted probability of every class of the pool, ``(n, n_classes)``."""
         codes = np.asarray(self.estimator.classes_, dtype=np.intp)
         inputs = estimator_inputs(self.estimator, pool)
-        return aligned(self.estimator.predict_proba(inputs), codes, pool)
+        return aligned(called(self.estimator, "predict_proba", inputs), codes, pool)
 
     def residuals(self, pool: Pool) -> NDArray[np.float64]:
         """Derivatives of every row's loss in its predictions, ``(n, r)``."""
@@ -221,14 +235,14 @@ def estimator_residuals(
     """Derivatives of the losses of a classifier (with the codes of its classes) or regressor."""
     assert pool.y is not None
     if codes is None:
-        residuals: NDArray[np.float64] = 2 * (np.asarray(estimator.predict(inputs)) - pool.y)
+        residuals: NDArray[np.float64] = 2 * (called(estimator, "predict", inputs) - pool.y)
         return residuals[:, None]
-    return class_residuals(aligned(estimator.predict_proba(inputs), codes, pool), pool.y)
+    return class_residuals(aligned(called(estimator, "predict_proba", inputs), codes, pool), pool.y)
 
 
 def reconstruction_residuals(estimator: Any, inputs: Any) -> NDArray[np.float64]:
     """Derivatives of the reconstruction error in what is reconstructed, ``(n, d)``."""
-    back = np.asarray(estimator.inverse_transform(estimator.transform(inputs)))
+    back = _reconstructed(estimator, inputs)
     return 2 * (back - np.asarray(inputs, dtype=np.float64))
 
 
@@ -236,14 +250,30 @@ def estimator_losses(estimator: Any, kind: Kind, pool: Pool, inputs: Any) -> NDA
     """Losses of a fitted estimator, given the inputs in the form that it wants."""
     if kind == "classifier":
         codes = np.asarray(estimator.classes_, dtype=np.intp)
-        return class_losses(estimator.predict_proba(inputs), codes, pool)
+        return class_losses(called(estimator, "predict_proba", inputs), codes, pool)
     if kind == "regressor":
         assert pool.y is not None
-        return squared_error(pool.y, estimator.predict(inputs))
+        predicted = called(estimator, "predict", inputs)
+        if predicted.size != len(pool):
+            raise InputError(
+                f"{type(estimator).__name__} must predict one number per row, got shape "
+                f"{predicted.shape} for {len(pool)} rows."
+            )
+        return squared_error(pool.y, predicted)
     if kind == "reconstruction":
-        back = estimator.inverse_transform(estimator.transform(inputs))
-        return reconstruction_error(np.asarray(inputs), np.asarray(back))
-    return -np.asarray(estimator.score_samples(inputs), dtype=np.float64)
+        return reconstruction_error(np.asarray(inputs), _reconstructed(estimator, inputs))
+    return -called(estimator, "score_samples", inputs).astype(np.float64)
+
+
+def called(estimator: Any, method: str, inputs: Any) -> NDArray[Any]:
+    """What a method of an estimator gives for some rows; its own complaint names the method."""
+    step = f"{method} of {type(estimator).__name__}"
+    with naming(step, "check that the model fits the columns of the samples"):
+        return np.asarray(getattr(estimator, method)(inputs))
+
+
+def _reconstructed(estimator: Any, inputs: Any) -> NDArray[Any]:
+    return called(estimator, "inverse_transform", called(estimator, "transform", inputs))
 
 
 def class_losses(probabilities: Any, codes: NDArray[np.intp], pool: Pool) -> NDArray[np.float64]:
@@ -286,7 +316,8 @@ def seeded_estimator(estimator: Any, pool: Pool, rng: np.random.Generator) -> tu
     """An unfitted copy whose random states are set from the generator, and its inputs."""
     from sklearn.base import clone
 
-    copy = _seeded(clone(estimator), rng)
+    with naming(f"copying {type(estimator).__name__}", "pass an estimator that clone() copies"):
+        copy = _seeded(clone(estimator), rng)
     return copy, estimator_inputs(copy, pool)
 
 

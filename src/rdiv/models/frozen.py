@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import isclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError, InputTypeError
+from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.models.adapters import (
     Kind,
     aligned,
+    called,
     class_losses,
     estimator_kind,
     estimator_losses,
@@ -19,6 +21,8 @@ from rdiv.models.adapters import (
     reconstruction_residuals,
 )
 from rdiv.models.corrections import correction_owners, linear_correction
+from rdiv.models.networks.modules import evaluate, is_module
+from rdiv.models.networks.objectives import class_probabilities
 from rdiv.models.protocol import FittedModel
 from rdiv.names import one_line
 from rdiv.samples.pool import Pool
@@ -34,9 +38,11 @@ class Frozen:
 
     Parameters
     ----------
-    fitted : estimator or FittedModel
-        A fitted scikit-learn estimator or pipeline, or an object with ``losses(pool)``. It gets
-        the rows as they were given, a frame as a frame.
+    fitted : estimator, torch.nn.Module or FittedModel
+        A fitted scikit-learn estimator or pipeline, a trained torch module, or an object with
+        ``losses(pool)``. It gets the rows as they were given, a frame as a frame; a module gets
+        arrays or tensors, and bytes of images as numbers in [0, 1]. The task of a module is that of
+        the data: outputs are logits of the classes, one number, or the reconstructed inputs.
     trained_on : {"neither"}
         Must be said: neither sample may have served to train, tune or calibrate the model, or the
         test would compare training rows with fresh ones and raise false alarms.
@@ -68,6 +74,10 @@ class Frozen:
             )
         if isinstance(self.fitted, str):
             raise InputTypeError(f"Frozen needs a fitted model, got the name {self.fitted!r}.")
+        if isclass(self.fitted):
+            raise InputTypeError(
+                f"Frozen needs a fitted model, got the class {self.fitted.__name__}."
+            )
 
     def __repr__(self) -> str:
         own = type(self.fitted).__name__ if self._kind is None else repr(self.fitted)
@@ -91,17 +101,71 @@ class Frozen:
             if _is_frozen(self.fitted)
             else self.fitted
         )
-        return None if hasattr(inner, "losses") else estimator_kind(inner)
+        own = hasattr(inner, "losses") or is_module(inner)
+        return None if own else estimator_kind(inner)
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedModel:
         """Return the model as it is."""
-        del pool, rng
+        del rng
+        if is_module(self.fitted):
+            return frozen_module(self.fitted, pool)
         if self._kind is None:
             model: FittedModel = self.fitted
             return model
         _require_fitted(self.fitted)
         kinds = {"score": _FrozenEstimator, "reconstruction": _FrozenReconstruction}
         return kinds.get(self._kind, _FrozenPredictor)(self.fitted, self._kind)
+
+
+def frozen_module(module: Any, pool: Pool) -> FittedModel:
+    """A torch module as it is, for the task of a pool."""
+    if pool.table is not None:
+        raise InputTypeError(
+            "a frozen torch module takes arrays or tensors, got a table; turn its columns into the "
+            "numbers that the module was trained on."
+        )
+    width = _Outputs(module).of(pool.take(np.arange(1)).given()).shape[1]
+    if pool.task == "classification":
+        assert pool.classes is not None
+        classes = pool.classes if max(width, 2) == len(pool.classes) else np.arange(max(width, 2))
+        return _FrozenPredictor(_Outputs(module, classes), "classifier")
+    wanted = 1 if pool.task == "regression" else int(np.prod(pool.x.shape[1:]))
+    if width != wanted:
+        raise InputError(
+            f"a module for {pool.task} must give {wanted} number{'s' * (wanted > 1)} per row, got "
+            f"{width}; name the target, say task=, or freeze another module."
+        )
+    if pool.task == "regression":
+        return _FrozenPredictor(_Outputs(module), "regressor")
+    return _FrozenReconstruction(_Outputs(module), "reconstruction")
+
+
+@dataclass(frozen=True, eq=False)
+class _Outputs:
+    """A torch module with the methods of a fitted estimator."""
+
+    module: Any
+    classes_: Any = None
+
+    def of(self, x: NDArray[Any]) -> NDArray[np.float64]:
+        """Outputs for some rows, ``(n, m)``."""
+        images = x.ndim > 2 and x.dtype == np.uint8
+        name = type(self.module).__name__
+        with naming(f"evaluating {name}", "check that it takes rows of the samples' shape"):
+            outputs = evaluate(self.module, x / 255 if images else x)
+            return outputs.reshape(len(x), -1)
+
+    def predict_proba(self, x: NDArray[Any]) -> NDArray[np.float64]:
+        return class_probabilities(self.of(x), len(self.classes_))
+
+    def predict(self, x: NDArray[Any]) -> NDArray[np.float64]:
+        return self.of(x)[:, 0]
+
+    def transform(self, x: NDArray[Any]) -> NDArray[Any]:
+        return x
+
+    def inverse_transform(self, x: NDArray[Any]) -> NDArray[np.float64]:
+        return self.of(x).reshape(x.shape)
 
 
 def _require_fitted(estimator: Any) -> None:
@@ -134,14 +198,14 @@ class _FrozenEstimator:
         if self.kind != "classifier":
             return estimator_losses(self.estimator, self.kind, pool, pool.given())
         codes = _codes(self.estimator.classes_, pool)
-        return class_losses(self.estimator.predict_proba(pool.given()), codes, pool)
+        return class_losses(called(self.estimator, "predict_proba", pool.given()), codes, pool)
 
 
 @dataclass(frozen=True, eq=False)
 class _FrozenPredictor(_FrozenEstimator):
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         codes = _codes(self.estimator.classes_, pool)
-        return aligned(self.estimator.predict_proba(pool.given()), codes, pool)
+        return aligned(called(self.estimator, "predict_proba", pool.given()), codes, pool)
 
     def residuals(self, pool: Pool) -> NDArray[np.float64]:
         classify = self.kind == "classifier"

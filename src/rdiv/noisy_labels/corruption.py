@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
+from rdiv.samples.arguments import check_settings
 from rdiv.samples.sample import target_values
 
 __all__ = ["check_rate", "flip_labels", "transition_matrix"]
@@ -72,6 +73,7 @@ def flip_labels(
     >>> print(flip_labels(["cat", "dog", "owl"] * 3, "pair", 0.4, rng=1))
     ['cat' 'owl' 'cat' 'dog' 'dog' 'owl' 'dog' 'dog' 'owl']
     """
+    check_settings(kind=kind, rng=rng)
     labels = target_values(y)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:

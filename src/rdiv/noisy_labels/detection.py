@@ -18,6 +18,7 @@ from rdiv.noisy_labels.labelled import LabelledRows, pool_labelled, with_labels
 from rdiv.noisy_labels.posterior import Posterior, fit_posterior
 from rdiv.noisy_labels.result import LabelNoise, NoiseRate, estimate_rate
 from rdiv.noisy_labels.splitting import paper_share, part_gap, top_rows
+from rdiv.samples.arguments import check_settings
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread
 
@@ -113,6 +114,7 @@ class LabelNoiseDetector:
         -------
         LabelNoise
         """
+        check_settings(folds=self.folds, n_jobs=self.n_jobs)
         rows = pool_labelled(x, y, target=target, rng=rng)
         with one_thread():
             model = self.settled(rows.pool)

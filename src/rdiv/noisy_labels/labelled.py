@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
+from rdiv.samples.arguments import check_settings
 from rdiv.samples.frames import refuse_infinite
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.pooling import resolve_seed
@@ -77,6 +78,7 @@ def pool_labelled(
     >>> print(rows.pool.classes, rows.as_given(rows.pool.y))
     ['a' 'b'] [0 1 0]
     """
+    check_settings(target=target, rng=rng)
     rows, labels = _parts(x, y, target)
     labels = check_labels(labels)
     _check_rows(rows, labels)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError
+from rdiv.errors import InputError, naming
 from rdiv.noisy_labels.corruption import check_rate
 
 __all__ = ["SHARES", "paper_share", "part_gap", "split_by_loss", "top_rows"]
@@ -41,7 +41,8 @@ def split_by_loss(losses: Any, noise_rate: float) -> NDArray[np.bool_]:
     [False  True False False  True]
     """
     check_rate(noise_rate, "noise_rate")
-    values = np.asarray(losses, dtype=np.float64)
+    with naming("reading the losses", "give one number per row"):
+        values = np.asarray(losses, dtype=np.float64)
     if values.ndim != 1 or not np.isfinite(values).all():
         raise InputError(
             f"losses must be finite numbers, one a row, got shape {values.shape} with "

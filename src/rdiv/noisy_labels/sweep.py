@@ -20,6 +20,7 @@ from rdiv.noisy_labels.detection import class_probabilities
 from rdiv.noisy_labels.labelled import check_labels
 from rdiv.noisy_labels.retraining import OBJECTIVES, retrain
 from rdiv.noisy_labels.splitting import SHARES, part_gap, top_rows
+from rdiv.samples.arguments import check_settings
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread
 
@@ -110,6 +111,9 @@ def noise_sweep(
     >>> print(len(found.rows), found.rows[0]["share"])
     2 0.2
     """
+    check_settings(
+        kind=kind, shares=shares, n_train=n_train, trials=trials, rng=seed, n_jobs=n_jobs, out=out
+    )
     check_rate(rate)
     for name in objectives:
         chosen_from(OBJECTIVES, name, "objective")

@@ -21,6 +21,7 @@ from rdiv.inference.intervals import (
 )
 from rdiv.planning.result import Plan
 from rdiv.planning.simulation import simulated_curve, size_with_power
+from rdiv.samples.arguments import check_folds, check_settings
 from rdiv.samples.grouping import Design
 from rdiv.samples.pooling import Pooled, pool_samples
 from rdiv.samples.sample import has_target
@@ -100,6 +101,11 @@ def plan(
     >>> print(found.rows_p, round(found.smallest_detectable_gap, 2))
     157 0.63
     """
+    check_settings(
+        target=target, gap=gap, power=power, task=task, groups=groups, ratio=ratio, curve=sizes,
+        trials=trials, rng=rng, n_jobs=n_jobs,
+    )  # fmt: skip
+    check_folds(folds, least=0)
     check_level(alpha, n_resamples)
     _check(gap, power, alpha, ratio, trials)
     if folds is None and discrepancy == "r-div" and not getattr(model, "held_out", False):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from typing import Any
-from unicodedata import category
+
+from rdiv.names import visible as spelled_out
 
 __all__ = ["amount", "count", "percent", "probability", "shorten", "signed", "visible"]
 
@@ -12,7 +13,6 @@ MOST_LETTERS = 160
 """Letters of a cell or name that are shown."""
 
 _MINUS = "\u2212"
-_TURNS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # characters that turn text round
 
 
 def visible(value: Any) -> str:
@@ -27,12 +27,7 @@ def visible(value: Any) -> str:
         return "missing"
     if isinstance(value, float):
         return amount(value, 6)
-    return "".join(
-        char.encode("unicode_escape").decode()
-        if category(char) in ("Cc", "Cs") or ord(char) in _TURNS
-        else char
-        for char in str(value)
-    )
+    return spelled_out(str(value))
 
 
 def shorten(value: Any, most: int = MOST_LETTERS) -> str:

@@ -7,7 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -124,9 +124,7 @@ def _readings() -> list[Callable[[pl.Series], pl.Series]]:
 
 
 def _header(data: bytes, separator: str, file: Path) -> list[str]:
-    with _rows(data, separator, file) as numbered:
-        rows = (row for _, row in numbered if row)
-        names = next(rows)
+    names = next(row for _, row in _rows(data, separator, file) if row)
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise InputError(
@@ -148,24 +146,23 @@ def _header(data: bytes, separator: str, file: Path) -> list[str]:
 
 
 def _second_row(data: bytes, separator: str, file: Path) -> list[str]:
-    with _rows(data, separator, file) as numbered:
-        rows = (row for _, row in numbered if row)
-        next(rows)
-        return next(rows, [""])
+    rows = (row for _, row in _rows(data, separator, file) if row)
+    next(rows)
+    return next(rows, [""])
 
 
 def _filled_rows(data: bytes, separator: str, file: Path) -> list[bool]:
     """For every line of data whether it is not blank; a row of the wrong width is an error."""
     filled = []
-    with _rows(data, separator, file) as rows:
-        width = next(len(row) for _, row in rows if row)
-        for line, row in rows:
-            if row and len(row) != width:
-                raise InputError(
-                    f"line {line} of {file} has {len(row)} fields, but the header has {width}; "
-                    "repair that line."
-                )
-            filled.append(bool(row))
+    rows = _rows(data, separator, file)
+    width = next(len(row) for _, row in rows if row)
+    for line, row in rows:
+        if row and len(row) != width:
+            raise InputError(
+                f"line {line} of {file} has {len(row)} fields, but the header has {width}; "
+                "repair that line."
+            )
+        filled.append(bool(row))
     return filled
 
 
@@ -179,20 +176,10 @@ def _refuse_quotes(data: bytes, file: Path) -> None:
             )
 
 
-@contextmanager
-def _rows(data: bytes, separator: str, file: Path) -> Iterator[Iterator[tuple[int, list[str]]]]:
-    """Every row, and the line it starts in; long fields are no fault while the block runs."""
+def _rows(data: bytes, separator: str, file: Path) -> Iterator[tuple[int, list[str]]]:
+    """Every row, and the line it starts in."""
     text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
     reader = csv.reader(text, delimiter=separator, strict=True)
-    limit = csv.field_size_limit()
-    csv.field_size_limit(max(limit, len(data) + 1))
-    try:
-        yield _numbered(reader, data, file)
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _numbered(reader: Any, data: bytes, file: Path) -> Iterator[tuple[int, list[str]]]:
     line = 1
     try:
         for row in reader:
@@ -201,10 +188,45 @@ def _numbered(reader: Any, data: bytes, file: Path) -> Iterator[tuple[int, list[
     except UnicodeDecodeError:
         check_utf8(data, file)
     except csv.Error as error:
-        raise InputError(
-            f"line {line} of {file} has a quote that is not closed or not where a field ends "
-            f"({error}); repair that line."
-        ) from None
+        if "field limit" not in str(error):
+            _refuse_row(line, file, str(error))
+        check_utf8(data, file)
+        yield from _rows_with_long_fields(data.decode(), separator, file, line)
+
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def _rows_with_long_fields(
+    text: str, separator: str, file: Path, first: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Rows from a line on, as the csv module splits them; its limit holds for a whole process."""
+    quoted = re.compile(rf'"([^"]*+(?:""[^"]*+)*+)"({separator}|\r\n|\r|\n|\Z)')
+    plain = re.compile(rf"([^{separator}\r\n]*+)({separator}|\r\n|\r|\n|\Z)")
+    ends = [0, *(end.end() for end in islice(_LINE_END.finditer(text), first - 1))]
+    place, line, row = ends[-1], first, list[str]()
+    while place < len(text):
+        start = place
+        in_quotes = text[place] == '"'
+        field = (quoted if in_quotes else plain).match(text, place)
+        if field is None:
+            _refuse_row(line, file, "as a quoted field has no end")
+        row.append(field[1].replace('""', '"') if in_quotes else field[1])
+        place = field.end()
+        if field[2] != separator:
+            yield line, [] if row == [""] and not in_quotes else row
+            line += len(_LINE_END.findall(text, ends[-1], place))
+            ends, row = [place], []
+        elif place == len(text):
+            yield line, [*row, ""]
+        assert place > start
+
+
+def _refuse_row(line: int, file: Path, reason: str) -> NoReturn:
+    raise InputError(
+        f"line {line} of {file} has a quote that is not closed or not where a field ends "
+        f"({reason}); repair that line."
+    ) from None
 
 
 # Faults that other files of text share.

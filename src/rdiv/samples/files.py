@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from rdiv.errors import InputError, InputFileError, MissingExtraError, MissingFileError
+from rdiv.errors import (
+    InputError,
+    InputFileError,
+    InputTypeError,
+    MissingExtraError,
+    MissingFileError,
+)
+from rdiv.samples.arguments import described
 from rdiv.samples.csv_files import check_utf8, damaged, read_csv, typed_column
 
 if TYPE_CHECKING:
@@ -69,7 +76,7 @@ def read(path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
     >>> print(frame.columns, frame.rows())
     ['age', 'region'] [(31, 'west'), (None, 'east')]
     """
-    file, name = _locate(os.path.expanduser(os.fsdecode(path)), data_dir)
+    file, name = _locate(_path(path, "path"), data_dir)
     kind = _kind(file)
     if name is not None and kind != "npz":
         raise InputError(f"::{name} picks an array of an npz file, but {file} is a {kind} file.")
@@ -100,12 +107,21 @@ def find_file(
     ...
     rdiv.errors.MissingFileError: there is no file no-such-file.csv...
     """
-    return _locate(os.path.expanduser(os.fsdecode(path)), data_dir)[0]
+    return _locate(_path(path, "path"), data_dir)[0]
+
+
+def _path(path: Any, name: str) -> str:
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise InputTypeError(
+            f"{name} must be the path of a file, got {described(path)}; rows that are in memory "
+            "need no reading."
+        )
+    return os.path.expanduser(os.fsdecode(path))
 
 
 def _locate(path: str, data_dir: str | os.PathLike[str] | None) -> tuple[Path, str | None]:
     """The file behind a path, and the array named after ``::`` if one is."""
-    folder = os.environ.get("RDIV_DATA") if data_dir is None else os.fsdecode(data_dir)
+    folder = os.environ.get("RDIV_DATA") if data_dir is None else _path(data_dir, "data_dir")
     folder = os.path.expanduser(folder) if folder else None
     places = [path, os.path.join(folder, path)] if folder else [path]
     head, colons, name = path.rpartition("::")
@@ -117,6 +133,12 @@ def _locate(path: str, data_dir: str | os.PathLike[str] | None) -> tuple[Path, s
     wanted = Path(head if colons else path)
     also = f" (nor in {folder})" if folder and not wanted.is_absolute() else ""
     names = [name for place in places for name in _names_in(Path(place).parent)]
+    dangling = [place for place in places if os.path.islink(place)]
+    if dangling:
+        raise MissingFileError(
+            f"{dangling[0]} is a link to {os.readlink(dangling[0])}, which does not exist; restore "
+            "that file or mend the link."
+        )
     near = _near(wanted.name, names)
     raise MissingFileError(f"there is no file {wanted}{also}; {near or 'check the path.'}")
 
@@ -259,7 +281,7 @@ def _read_json_lines(data: bytes, file: Path) -> pl.DataFrame:
         for number, line in enumerate(data.splitlines(), start=1):
             if line.strip() and not _is_json_object(line):
                 raise InputError(
-                    f"line {number} of {file} is not a JSON object; expected one "
+                    f"line {number} of {file} is not a JSON object of plain values; expected one "
                     '{"column": value, ...} a line.'
                 ) from None
         damaged(file, "JSON lines", error)
@@ -273,4 +295,6 @@ def _is_json_object(line: bytes) -> bool:
     try:
         return isinstance(json.loads(line, parse_constant=refuse), dict)
     except ValueError:
+        return False
+    except RecursionError:  # lists in lists in lists
         return False

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError, InputTypeError
+from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.samples.row_keys import number_words, text_words
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "stack",
 ]
 
+_FIRST_MOMENT, _LAST_MOMENT = -62_135_596_800_000, 253_402_300_799_999  # milliseconds
 _NULL = np.uint64(0xA5A5A5A5DEADBEEF)  # the word of a missing value
 
 
@@ -88,7 +89,8 @@ def stack(p: Any, q: Any) -> Any:
         dtype = _common_type(name, p[name], q[name])
         if dtype is not None:
             p, q = p.with_columns(_cast(p[name], dtype)), q.with_columns(_cast(q[name], dtype))
-    return nw.concat([p, q], how="vertical")
+    with naming("putting the samples together", "give both the same types of columns"):
+        return nw.concat([p, q], how="vertical")
 
 
 def _without_objects(frame: Any) -> Any:
@@ -222,7 +224,9 @@ def _cast(column: Any, dtype: Any) -> Any:
     import narwhals as nw
 
     if _family(column) != "missing":
-        return column.cast(dtype)
+        step = f"turning column {column.name!r} into {dtype}"
+        with naming(step, "convert it, or check that the right files were paired"):
+            return column.cast(dtype)
     nothing: list[None] = [None] * len(column)
     series = nw.new_series(column.name, nothing, dtype, backend=column.implementation)
     return _aligned(series, column) if column.implementation.is_pandas_like() else series
@@ -230,10 +234,26 @@ def _cast(column: Any, dtype: Any) -> Any:
 
 def python_values(column: Any) -> list[Any]:
     """Python values of a column, None where one is missing."""
-    values: list[Any] = column.to_list()
+    _refuse_far_dates(column)
+    with naming(f"reading column {column.name!r}", "repair or drop it"):
+        values: list[Any] = column.to_list()
     for row in np.flatnonzero(column.is_null().to_numpy()):
         values[row] = None
     return values
+
+
+def _refuse_far_dates(column: Any) -> None:
+    """Polars panics on dates beyond the years 1 to 9999, and says so on the error stream."""
+    import narwhals as nw
+
+    if not column.implementation.is_polars() or column.dtype not in (nw.Date, nw.Datetime):
+        return
+    since = column.dt.timestamp("ms")
+    low, high = since.min(), since.max()
+    if low is not None and not (low >= _FIRST_MOMENT and high <= _LAST_MOMENT):
+        raise InputError(
+            f"column {column.name!r} has dates outside the years 1 to 9999; repair or drop it."
+        )
 
 
 def gather(frame: Any, rows: NDArray[np.intp]) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError
-from rdiv.samples.frames import quoted
+from rdiv.errors import InputError, naming
+from rdiv.samples.frames import python_values, quoted
 from rdiv.samples.rows import plain_array
 
 __all__ = ["FEWEST_UNITS", "Design", "check_design", "codes_in_order", "design_labels"]
@@ -31,13 +31,17 @@ def design_labels(x: Any, design: Design, role: str, n_p: int, n_q: int) -> NDAr
             )
         if design not in x.columns:
             raise InputError(f"{role}={design!r} is the target column; choose another column.")
-        values = x[design].to_list()
+        values = python_values(x[design])
     else:
-        pair = [np.asarray(plain_array(part)) for part in design]
-        if len(pair) != 2 or (len(pair[0]), len(pair[1])) != (n_p, n_q):
+        with naming(f"reading {role}=", "give a pair of arrays of labels, one per sample"):
+            pair = [np.asarray(plain_array(part)) for part in design]
+        shapes = [part.shape for part in pair]
+        if shapes != [(n_p,), (n_q,)]:
+            lengths = all(len(shape) == 1 for shape in shapes)
+            got = f"lengths {[*map(len, pair)]}" if lengths else f"shapes {shapes}"
             raise InputError(
                 f"{role}= must be a column name or a pair of arrays of {n_p} and {n_q} labels, "
-                f"got lengths {[len(part) for part in pair]}."
+                f"got {got}."
             )
         values = [*pair[0].tolist(), *pair[1].tolist()]
     missing = sum(value is None or value != value for value in values)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
-from rdiv.samples.frames import check_columns, refuse_infinite, stack
+from rdiv.samples.arguments import check_rng
+from rdiv.samples.frames import check_columns, python_values, refuse_infinite, stack
 from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.row_keys import Keys, digest
@@ -22,6 +23,9 @@ __all__ = ["Pooled", "pool_samples", "resolve_seed"]
 
 Stage = Literal["shuffle", "halves", "learn", "fit", "masks", "drivers"]
 _STAGES: tuple[Stage, ...] = ("shuffle", "halves", "learn", "fit", "masks", "drivers")
+
+
+MOST_TARGET = 1e150
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +67,7 @@ def resolve_seed(rng: int | np.integer | np.random.Generator | None) -> int:
         return int(np.random.default_rng().integers(2**53))
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(2**53))
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer):
-        raise InputTypeError(
-            f"rng must be an integer, a numpy Generator or None, got {type(rng).__name__}."
-        )
-    if rng < 0:
-        raise InputError(f"rng must be 0 or larger, got {rng}.")
+    check_rng(rng)
     return int(rng)
 
 
@@ -238,7 +237,7 @@ def _check_named(p: Any, q: Any, role: str, name: str) -> None:
 
 def _target(x: Any, p: Sample, q: Sample, target: str | None) -> tuple[Any, NDArray[Any] | None]:
     if target is not None:
-        values = target_values(x[target])
+        values = target_values(python_values(x[target]))
         return x.drop(target), values
     if p.y is None:
         return x, None
@@ -252,6 +251,12 @@ def _finite_target(y: NDArray[np.float64]) -> NDArray[np.float64]:
         raise InputError(
             f"the target must be finite, got {int((~np.isfinite(y)).sum())} infinite values; "
             "drop those rows first."
+        )
+    largest = np.abs(y).max(initial=0.0)
+    if largest > MOST_TARGET:
+        raise InputError(
+            f"the target must lie within {MOST_TARGET:g} of 0, or its square is no number any "
+            f"more, got {largest:g}; give it in larger units."
         )
     return y
 

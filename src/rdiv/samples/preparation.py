@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError, InputTypeError
+from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.samples.frames import python_values
 from rdiv.samples.rows import as_table
 
@@ -330,7 +330,8 @@ def column_floats(column: Any) -> NDArray[np.float64]:
     else:
         values = [np.nan if value is None else _number(value) for value in python_values(column)]
         return np.array(values, dtype=np.float64)
-    return unit * np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    with naming(f"reading column {column.name!r} as numbers", "convert or drop it"):
+        return unit * np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
 def _number(value: Any) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError, InputTypeError
+from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.progress import counting
 from rdiv.samples.frames import as_frame, gather
 from rdiv.samples.row_keys import Keys, array_keys
@@ -129,9 +129,19 @@ def is_torch_dataset(obj: Any) -> bool:
 
 def plain_array(obj: Any) -> Any:
     """A torch tensor as an array; anything else as it is."""
-    if hasattr(obj, "detach") and hasattr(obj, "cpu"):
+    if not hasattr(obj, "detach") or not hasattr(obj, "cpu"):
+        return obj
+    if getattr(obj, "is_meta", False):
+        raise InputError(
+            "a tensor on the device 'meta' has a shape but no values; pass one that holds numbers."
+        )
+    if str(getattr(obj, "layout", "torch.strided")) != "torch.strided":
+        raise InputTypeError("a tensor must be dense, got a sparse one; pass its to_dense().")
+    try:
         return obj.detach().cpu().numpy()
-    return obj
+    except TypeError:  # bfloat16 and narrower, which single precision holds exactly
+        with naming("reading a tensor", "pass a tensor of floats or integers"):
+            return obj.detach().cpu().float().numpy()
 
 
 def read_dataset(dataset: Any, name: str) -> tuple[DatasetRows, NDArray[Any] | None]:

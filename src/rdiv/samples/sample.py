@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError, InputTypeError
+from rdiv.errors import InputError, InputTypeError, naming
+from rdiv.samples.arguments import described
 from rdiv.samples.frames import as_frame, is_frame, quoted
 from rdiv.samples.rows import is_torch_dataset, plain_array, read_dataset
 
@@ -59,12 +62,18 @@ def _one_column(y: Any) -> NDArray[Any]:
     """An array, a series of any library, a frame of one column or a list as an array."""
     if isinstance(y, np.ndarray):
         return y
+    if isinstance(y, str | bytes | Mapping) or not isinstance(y, Iterable):
+        raise InputTypeError(
+            f"the target must be one value per row, got {described(y)}; pass an array of them."
+        )
     if is_frame(y) and len(as_frame(y).columns) == 1:
         y = as_frame(y)[as_frame(y).columns[0]]
     reader = next((name for name in ("to_pylist", "to_list") if hasattr(y, name)), None)
-    cells = list(y) if reader is None else list(getattr(y, reader)())
+    with naming("reading the target", "give one number or label per row"):
+        cells = list(y) if reader is None else list(getattr(y, reader)())
     mixed = any(_is_missing(cell) for cell in cells)  # numpy would spell a missing label "nan"
-    return np.asarray(cells, dtype=object) if mixed else np.asarray(cells)
+    with naming("reading the target", "give one number or label per row"):
+        return np.asarray(cells, dtype=object) if mixed else np.asarray(cells)
 
 
 def _is_missing(value: Any) -> bool:
@@ -154,6 +163,10 @@ def as_sample(obj: Any, name: str) -> Sample:
             raise InputError(
                 f"a sample given as a tuple must be a pair (X, y), got {len(obj)} parts in {name}."
             )
+        if obj[1] is None:
+            raise InputError(
+                f"{name} is a pair (X, y) whose y is None; pass X alone, or give its target."
+            )
         return Sample(_rows(obj[0], name), target_values(plain_array(obj[1])))
     if is_torch_dataset(obj):
         return _dataset(obj, name)
@@ -174,6 +187,7 @@ def _rows(obj: Any, name: str) -> Any:
     obj = plain_array(obj)
     if isinstance(obj, np.ndarray):
         return _array(obj, name)
+    _refuse_other_things(obj, name)
     columns = list(getattr(obj, "column_names", getattr(obj, "columns", ())))
     twice = [column for column in dict.fromkeys(columns) if columns.count(column) > 1]
     if twice:
@@ -184,13 +198,33 @@ def _rows(obj: Any, name: str) -> Any:
     return as_frame(obj) if is_frame(obj) else _array(obj, name)
 
 
+def _refuse_other_things(obj: Any, name: str) -> None:
+    """Things that are no rows but could become some: say how."""
+    hint = None
+    if isinstance(obj, str | os.PathLike):
+        hint = f"read the file first, with rdiv.read({os.fspath(obj)!r})"
+    elif isinstance(obj, Mapping):
+        hint = "make a frame of it, such as pandas.DataFrame(...)"
+    elif hasattr(obj, "toarray") and hasattr(obj, "nnz"):
+        hint = "sparse rows must be made dense, with .toarray()"
+    elif type(obj).__name__ == "LazyFrame" and hasattr(obj, "collect"):
+        hint = "its rows are not there yet; call .collect() first"
+    elif obj is None or isinstance(obj, bytes | set | frozenset | Iterator) or callable(obj):
+        hint = "pass the rows themselves"
+    if hint is not None:
+        raise InputTypeError(
+            f"{name} must be an array, a frame, a tensor or a dataset, got {described(obj)}; "
+            f"{hint}."
+        )
+
+
 def _array(obj: Any, name: str) -> NDArray[Any]:
     try:
         x = np.asarray(obj)
-    except ValueError:
-        raise InputError(
-            f"{name} must be a rectangular array, got rows of different lengths."
-        ) from None
+    except (ValueError, TypeError) as error:
+        ragged = "inhomogeneous" in str(error)
+        reason = "rows of different lengths" if ragged else f"{described(obj)} ({error})"
+        raise InputError(f"{name} must be a rectangular array, got {reason}.") from None
     if x.dtype.kind not in "biuf":
         raise InputTypeError(
             f"an array must hold numbers, got {name} of type {x.dtype}; pass a pandas, polars or "

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rdiv.errors import MissingExtraError
+from rdiv.samples.arguments import check_settings
 from rdiv.samples.pooling import resolve_seed
 from rdiv.studies.execution import run_keys
 from rdiv.studies.journal import Journal, row_key
@@ -202,6 +203,10 @@ def power_study(
     >>> print(found.table()["null"], found.table()["trials"])
     [False, True] [10, 10]
     """
+    check_settings(
+        sizes=sizes, trials=trials, repeats=repeats, n_resamples=n_resamples, alphas=alpha,
+        train=train, rng=rng, n_jobs=n_jobs, out=out,
+    )  # fmt: skip
     study = as_study(
         source, discrepancies, sizes=sizes, trials=trials, repeats=repeats,
         n_resamples=n_resamples, alpha=alpha, train=train, null=null, seed=resolve_seed(rng),
