@@ -22,7 +22,7 @@ from rdiv.cli import power
 from rdiv.cli.study_options import SOURCES
 from rdiv.cli.study_parts import imported, source_of
 from rdiv.sources import Drawn, Hdgm, Higgs
-from rdiv.studies.journal import ROWS
+from rdiv.studies.folder import ROWS
 
 FAST = ("--discrepancy", "energy", "--sizes", "30", "--trials", "4")
 STUDY = ("power", "blob", *FAST)

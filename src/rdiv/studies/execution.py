@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import pickle
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import groupby, islice
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from rdiv.errors import InputError, MissingExtraError, SchedulerError, WorkerError
 from rdiv.studies.study import Key, Study
 from rdiv.studies.trial import Row, run_trial
+from rdiv.studies.workers import in_processes, useful_jobs
 
-__all__ = ["run_keys"]
+__all__ = ["run_keys", "spread"]
 
 CHUNK_SECONDS = 0.2  # long enough that sending a chunk costs little, short enough to lose little
 LARGEST_CHUNK = 64
@@ -34,19 +28,79 @@ def run_keys(
     study: Study, keys: Iterable[Key], *, n_jobs: int | None = None, scheduler: str | None = None
 ) -> Iterator[Row]:
     """Run trials and yield their rows as they finish, in any order."""
-    if scheduler is not None and n_jobs not in (None, 1):
-        raise InputError(f"choose n_jobs or scheduler, got n_jobs={n_jobs} and {scheduler!r}.")
-    study = _loaded(study)
-    if scheduler is not None:
-        return _on_dask(study, iter(keys), scheduler)
-    if n_jobs not in (None, 1):
-        return _in_processes(study, iter(keys), n_jobs)
-    return (run_trial(study, key) for key in keys)
+    check_place(n_jobs, scheduler)
+    study, wanted = _loaded(study), list(keys)
+    if scheduler is None and useful_jobs(n_jobs, len(wanted)) == 1:
+        return (run_trial(study, key) for key in wanted)
+    return _in_chunks(study, wanted, n_jobs, scheduler)
+
+
+def _in_chunks(
+    study: Study, keys: list[Key], n_jobs: int | None, scheduler: str | None
+) -> Iterator[Row]:
+    pace = _Pace()
+    chunks = pace.chunks(iter(keys), whole_draws=study.share_fits)
+    most = useful_jobs(n_jobs, len(keys))
+    with closing(_spread(run_chunk, study, chunks, most, scheduler)) as finished:
+        for rows in finished:
+            yield from pace.learn(rows)
 
 
 def run_chunk(study: Study, keys: list[Key]) -> list[Row]:
     """Several trials in one task."""
     return [run_trial(study, key) for key in keys]
+
+
+def spread(
+    call: Callable[[Any, Any], Any],
+    shared: Any,
+    tasks: Sequence[Any],
+    *,
+    n_jobs: int | None = None,
+    scheduler: str | None = None,
+) -> Generator[Any, None, None]:
+    """Yield ``call(shared, task)`` for every task as it finishes, in any order.
+
+    Parameters
+    ----------
+    call : callable
+        A function of a module, so that workers find it.
+    shared : object
+        What all tasks need; it is sent to each worker once.
+    tasks : sequence
+    n_jobs : int, optional
+        Worker processes; no more are started than there are cores or tasks.
+    scheduler : str, optional
+        Address of a Dask scheduler, or ``local:N``.
+
+    Examples
+    --------
+    >>> print([*spread(pow, 2, [3, 4])])
+    [8, 16]
+    """
+    check_place(n_jobs, scheduler)
+    return _spread(call, shared, iter(tasks), useful_jobs(n_jobs, len(tasks)), scheduler)
+
+
+def _spread(
+    call: Callable[[Any, Any], Any],
+    shared: Any,
+    tasks: Iterator[Any],
+    n_jobs: int,
+    scheduler: str | None,
+) -> Generator[Any, None, None]:
+    if scheduler is not None:
+        yield from _on_dask(call, shared, tasks, scheduler)
+    elif n_jobs == 1:
+        yield from (call(shared, task) for task in tasks)
+    else:
+        yield from in_processes(call, shared, tasks, n_jobs)
+
+
+def check_place(n_jobs: int | None, scheduler: str | None) -> None:
+    """Refuse two places for the same work."""
+    if scheduler is not None and n_jobs not in (None, 1):
+        raise InputError(f"choose n_jobs or scheduler, got n_jobs={n_jobs} and {scheduler!r}.")
 
 
 def _loaded(study: Study) -> Study:
@@ -88,118 +142,65 @@ class _Pace:
         return min(max(int(CHUNK_SECONDS / each), 1), LARGEST_CHUNK)
 
 
-def _in_processes(study: Study, keys: Iterator[Key], n_jobs: int | None) -> Iterator[Row]:
-    from joblib import Parallel, delayed, wrap_non_picklable_objects
-
-    pace = _Pace()
-    wrapped = wrap_non_picklable_objects(study, keep_wrapper=False)  # functions of a script, too
-    packed = np.frombuffer(pickle.dumps(wrapped), dtype=np.uint8)  # large: joblib shares one file
-    parallel = Parallel(
-        n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1
-    )
-    chunks = pace.chunks(keys, whole_draws=study.share_fits)
-    finished = parallel(delayed(_run_packed)(study.token, packed, chunk) for chunk in chunks)
-    try:
-        for rows in finished:
-            yield from pace.learn(rows)
-    except BrokenProcessPool as error:
-        raise WorkerError(
-            "a worker process died, killed or out of memory; finished rows in out= are kept, and "
-            "the same command continues, perhaps with fewer n_jobs."
-        ) from error
-    finally:
-        with warnings.catch_warnings():  # joblib warns of the tasks that stopping early drops
-            warnings.simplefilter("ignore", UserWarning)
-            finished.close()
-
-
-_unpacked: dict[str, Study] = {}
-
-
-def _run_packed(token: str, packed: NDArray[np.uint8], keys: list[Key]) -> list[Row]:
-    """Several trials in a worker process, which unpacks a study once and keeps it."""
-    _keep_freed_memory()
-    if token not in _unpacked:
-        _unpacked.clear()
-        _unpacked[token] = pickle.loads(packed.data)
-    return run_chunk(_unpacked[token], keys)
-
-
-@lru_cache(maxsize=1)
-def _keep_freed_memory() -> None:
-    """Tell the allocator of a worker (glibc) to keep what is freed.
-
-    Trials ask for matrices of the same size again and again, and giving their pages back only to
-    fetch them anew takes time that no profile of Python shows.
-    """
-    import ctypes
-
-    no_mapping, never_trim, more_at_once = (-4, 0), (-1, 2**31 - 1), (-2, 1 << 26)
-    with suppress(AttributeError, OSError, TypeError):  # another C library
-        allocator = ctypes.CDLL(None)
-        for option, value in (no_mapping, never_trim, more_at_once):
-            allocator.mallopt(option, value)
-
-
-def _on_dask(study: Study, keys: Iterator[Key], scheduler: str) -> Iterator[Row]:
+def _on_dask(
+    call: Callable[[Any, Any], Any], shared: Any, tasks: Iterator[Any], scheduler: str
+) -> Iterator[Any]:
     """Run on a cluster; tasks of a worker that died run again on another."""
-    pace = _Pace()
-    chunks = pace.chunks(keys, whole_draws=study.share_fits)
     with _client(scheduler) as client:
-        tasks = _Tasks(client, study)
-        for chunk in islice(chunks, tasks.width):
-            tasks.submit(chunk)
-        for rows in tasks:
-            yield from pace.learn(rows)
-            for chunk in islice(chunks, 1):
-                tasks.submit(chunk)
+        running = _Tasks(client, call, shared)
+        for task in islice(tasks, running.width):
+            running.submit(task)
+        for result in running:
+            yield result
+            for task in islice(tasks, 1):
+                running.submit(task)
 
 
 class _Tasks:
-    """Chunks on their way through a cluster.
+    """Tasks on their way through a cluster.
 
-    A task that a dying worker held is run again by the scheduler. The study itself lies on all
+    A task that a dying worker held is run again by the scheduler. What is shared lies on all
     workers; when the last copy is lost the scheduler drops what needs it, so it is sent anew.
     """
 
-    def __init__(self, client: Any, study: Study) -> None:
+    def __init__(self, client: Any, call: Callable[[Any, Any], Any], shared: Any) -> None:
         from distributed import as_completed
 
-        self._client, self._study = client, study
+        self._client, self._call, self._own = client, call, shared
         self._shared = self._send()
         self._running = as_completed(loop=client.loop)
-        self._sent: dict[str, tuple[list[Key], Any, int]] = {}
+        self._sent: dict[str, tuple[Any, Any, int]] = {}
         self.width = max(sum(client.nthreads().values()), 1) * IN_FLIGHT
 
-    def submit(self, chunk: list[Key], losses: int = 0) -> None:
-        future = self._client.submit(run_chunk, self._shared, chunk, retries=RETRIES, pure=False)
-        self._sent[future.key] = chunk, self._shared, losses
+    def submit(self, task: Any, losses: int = 0) -> None:
+        future = self._client.submit(self._call, self._shared, task, retries=RETRIES, pure=False)
+        self._sent[future.key] = task, self._shared, losses
         self._running.add(future)
 
-    def __iter__(self) -> Iterator[list[Row]]:
+    def __iter__(self) -> Iterator[Any]:
         from distributed import KilledWorker
 
         for future in self._running:
-            chunk, shared, losses = self._sent.pop(future.key)
+            task, shared, losses = self._sent.pop(future.key)
             try:
-                rows = future.result()
+                result = future.result()
             except CancelledError:
-                self._again(chunk, shared, losses + 1)
+                self._again(task, shared, losses + 1)
             except KilledWorker as error:
                 raise WorkerError(_DIED) from error
             else:
-                yield rows
+                yield result
 
-    def _again(self, chunk: list[Key], shared: Any, losses: int) -> None:
+    def _again(self, task: Any, shared: Any, losses: int) -> None:
         if losses > RETRIES:
             raise WorkerError(_DIED)
         if shared is self._shared:
             self._shared = self._send()
-        self.submit(chunk, losses)
+        self.submit(task, losses)
 
     def _send(self) -> Any:
         try:
-            return self._client.scatter(self._study, broadcast=True, hash=False, timeout=PATIENCE)
+            return self._client.scatter(self._own, broadcast=True, hash=False, timeout=PATIENCE)
         except (OSError, TimeoutError) as error:
             raise SchedulerError(
                 "the Dask scheduler is gone or has no workers; start them and run the same command "

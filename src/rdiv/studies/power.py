@@ -15,7 +15,7 @@ from rdiv.errors import MissingExtraError
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.pooling import resolve_seed
 from rdiv.studies.execution import run_keys
-from rdiv.studies.journal import Journal, row_key
+from rdiv.studies.folder import StudyFolder, row_key
 from rdiv.studies.study import Study, as_study
 from rdiv.studies.tables import as_csv, as_markdown, rate_table
 from rdiv.studies.trial import Row
@@ -132,8 +132,6 @@ class PowerStudy:
 
     def plot(self, path: str | Path | None = None) -> str:
         """Power against the number of rows as SVG text, one panel a source; nulls are dashed."""
-        pass
-
         svg = power_figure(self.table())
         if path is not None:
             Path(path).write_text(svg, encoding="utf-8")
@@ -232,14 +230,15 @@ def run_study(
         rows: list[Row] = []
         _collect(study, list(wanted.values()), rows, rows.append, n_jobs, scheduler, progress)
         return PowerStudy(study, _ordered(rows, wanted))
-    with Journal(out, study, extend=extend) as journal:
+    with StudyFolder(out, study, extend=extend) as folder:
+        journal = folder.journal
         there = {row_key(row) for row in journal.rows}
         missing = [key for name, key in wanted.items() if name not in there]
         _collect(study, missing, journal.rows, journal.append, n_jobs, scheduler, progress)
         found = PowerStudy(study, _ordered(journal.rows, wanted), tuple(journal.notices))
         table = found.table()
-        journal.put("table.md", as_markdown(table))
-        journal.put("table.csv", as_csv(table))
+        folder.put("table.md", as_markdown(table))
+        folder.put("table.csv", as_csv(table))
     return found
 
 

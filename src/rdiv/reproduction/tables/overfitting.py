@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from rdiv.models import Training, Vae
-from rdiv.reproduction.keeping import work_through
 from rdiv.reproduction.power_page import NULL, OURS, PAPER, PICTURE, as_svg
 from rdiv.reproduction.protocol import Line, Plan, PlanLine, Run, Scale
 from rdiv.sources import Mnist
+from rdiv.studies.resuming import resume_map
 
 __all__ = ["TABLE", "OverfittingTable"]
 
@@ -87,7 +87,11 @@ class OverfittingTable:
              "draw": draw, "null": null}
             for draw in range(size.draws) for null in (False, True)
         ]  # fmt: skip
-        found = work_through(partial(one_draw, data_dir=run.data_dir), keys, run, "draws")
+        found = resume_map(
+            partial(one_draw, data_dir=run.data_dir), keys,
+            file=None if run.kept is None else run.kept / "draws.jsonl",
+            n_jobs=run.n_jobs, scheduler=run.scheduler, progress=run.progress,
+        )  # fmt: skip
         head = {"table": self.name, "scale": run.scale, "seed": run.seed}
         return [{**head, **_line(method, keys, found)} for method in METHODS]
 

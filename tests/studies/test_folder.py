@@ -1,4 +1,4 @@
-"""Rows on disk: what is kept, what is cut off, what is refused."""
+"""The folder of a study: what is kept, what is cut off, what is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from tests.studies.test_study import study
 from tests.studies.toys import Plain, Slow, shifted, timeless
 
 import rdiv
-from rdiv.studies.journal import FILES, Journal
+from rdiv.studies.folder import FILES, StudyFolder, check_row
+from rdiv.studies.journal import CHECKSUM, sealed
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,7 +46,7 @@ def test_what_is_written(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} <= FILES
     assert len(lines(folder)) == 6
     found = run(folder)
-    assert [json.loads(line) for line in lines(folder)] == found.rows
+    assert lines(folder) == [sealed(row) for row in found.rows]
     assert json.loads((folder / "study.json").read_text()) == found.study.to_dict()
     assert (folder / "table.md").read_text() == found.to_markdown()
     assert (folder / "table.csv").read_text() == found.to_csv()
@@ -124,11 +125,72 @@ def test_a_damaged_line_is_refused_by_its_number(folder: Path, number: int, line
 
 
 def test_a_pvalue_that_no_test_gives_is_damage(folder: Path) -> None:
-    row = {**json.loads(lines(folder)[0]), "pvalue": 0}
-    content = b"".join([(json.dumps(row) + "\n").encode(), *lines(folder)[1:]])
+    with pytest.raises(ValueError, match=r"line 1 of .* is damaged"):
+        run(forged(folder, pvalue=0))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("pvalue", True),
+        ("pvalue", "0.5"),
+        ("seconds", "abc"),
+        ("seconds", None),
+        ("statistic", False),
+        ("trial", 0.0),
+        ("n_p", "10"),
+        ("null", 0),
+        ("test", 3),
+        ("model", 1.5),
+    ],
+)
+def test_a_field_of_another_type_is_damage(folder: Path, name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=r"line 1 of .* is damaged; remove that line"):
+        run(forged(folder, **{name: value}))
+
+
+def forged(folder: Path, **changes: Any) -> Path:
+    """The folder with fields of its first row changed, and a checksum that matches them."""
+    row = {**json.loads(lines(folder)[0]), **changes}
+    del row[CHECKSUM]
+    (folder / "rows.jsonl").write_bytes(b"".join([sealed(row), *lines(folder)[1:]]))
+    return folder
+
+
+@pytest.mark.parametrize("number", [1, 3, 6])
+def test_a_changed_row_does_not_match_its_checksum(folder: Path, number: int) -> None:
+    whole = lines(folder)
+    row = json.loads(whole[number - 1])
+    line = (json.dumps({**row, "pvalue": row["pvalue"] / 2}) + "\n").encode()
+    content = b"".join([*whole[: number - 1], line, *whole[number:]])
     (folder / "rows.jsonl").write_bytes(content)
-    with pytest.raises(ValueError, match="line 1 of"):
+    with pytest.raises(ValueError, match=rf"line {number} of .*was changed after it was written"):
         run(folder)
+    assert (folder / "rows.jsonl").read_bytes() == content
+
+
+def test_rows_of_an_older_version(folder: Path) -> None:
+    rows = [json.loads(line) for line in lines(folder)]
+    old = [{name: row[name] for name in row if name != CHECKSUM} for row in rows]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in old))
+    (folder / ".lock").touch()
+    with pytest.raises(ValueError, match=r"was written by an older version of rdiv, without check"):
+        run(folder)
+
+
+def test_rows_of_a_study_pass_their_own_check(folder: Path) -> None:
+    for row in run(folder, tests=["energy", "r-div:gmm"], extend=True).rows:
+        check_row(row)
+
+
+def test_every_row_is_on_the_disk_before_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_size))
+    run(tmp_path)
+    sizes = [len(b"".join(lines(tmp_path)[:count])) for count in range(1, 7)]
+    assert synced == sizes
 
 
 def test_a_row_that_is_there_twice(folder: Path) -> None:
@@ -254,7 +316,7 @@ def test_an_unwritable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         run(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["rows.jsonl", "table.md", ".lock", ".draft"])
+@pytest.mark.parametrize("name", ["rows.jsonl", "table.md", ".draft"])
 def test_a_folder_in_place_of_a_file(tmp_path: Path, name: str) -> None:
     if name == "rows.jsonl":
         run(tmp_path)
@@ -374,17 +436,17 @@ def busy(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_two_processes_do_not_share_a_folder(busy: Path) -> None:
-    with pytest.raises(ValueError, match=r"another study is writing to .*; wait for it"):
+    with pytest.raises(ValueError, match=r"another run is writing to .*; wait for it"):
         run(busy, shifted, Slow(), trials=40)
 
 
 def test_two_studies_of_one_process_do_not_share_a_folder(tmp_path: Path) -> None:
     with (
-        Journal(tmp_path, study()),
-        pytest.raises(ValueError, match="another study is writing"),
+        StudyFolder(tmp_path, study()),
+        pytest.raises(ValueError, match="another run is writing"),
     ):
-        Journal(tmp_path, study())
-    Journal(tmp_path, study()).__exit__(None, None, None)
+        StudyFolder(tmp_path, study())
+    StudyFolder(tmp_path, study()).__exit__(None, None, None)
 
 
 def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,109 @@
+"""Worker processes of this machine: as many as are of use, and none that outlives its parent."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
+from inspect import signature
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.errors import InputError, WorkerError
+
+__all__ = ["in_processes", "useful_jobs"]
+
+LOOK = 0.5  # seconds between two looks at whether the parent is alive
+
+
+def useful_jobs(n_jobs: int | None, n_tasks: int) -> int:
+    """How many processes to use: no more than asked for, than cores, or than tasks.
+
+    Negative numbers count from all cores down, as in joblib: -1 is all of them.
+
+    Examples
+    --------
+    >>> print(useful_jobs(40, 1), useful_jobs(None, 100))
+    1 1
+    """
+    from joblib import cpu_count, effective_n_jobs
+
+    if n_jobs == 0:
+        raise InputError("n_jobs must be at least 1, or -1 for all cores, got 0.")
+    asked = 1 if n_jobs is None else effective_n_jobs(n_jobs)
+    return max(1, min(int(asked), int(cpu_count()), n_tasks))
+
+
+def in_processes(
+    call: Callable[[Any, Any], Any], shared: Any, tasks: Iterator[Any], n_jobs: int
+) -> Iterator[Any]:
+    """Yield ``call(shared, task)`` for every task as it finishes, from worker processes.
+
+    What is shared is packed once, and every worker unpacks it once.
+    """
+    from joblib import Parallel, delayed, wrap_non_picklable_objects
+
+    whole = wrap_non_picklable_objects(shared, keep_wrapper=False)  # functions of a script, too
+    packed = np.frombuffer(pickle.dumps(whole), dtype=np.uint8)  # large: joblib shares one file
+    token, parent = uuid4().hex, os.getpid()
+    settings: dict[str, Any] = {}
+    if "backend_kwargs" in signature(Parallel).parameters:  # else its first task ties a worker
+        settings = {"initializer": end_with_parent, "initargs": (parent,)}
+    parallel = Parallel(
+        n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1,
+        **settings,
+    )  # fmt: skip
+    finished = parallel(delayed(_run)(call, token, packed, parent, task) for task in tasks)
+    try:
+        for result in finished:  # "yield from" would close it before the warning is silenced
+            yield result
+    except BrokenProcessPool as error:
+        raise WorkerError(_DIED) from error
+    finally:
+        with warnings.catch_warnings():  # joblib warns of the tasks that stopping early drops
+            warnings.simplefilter("ignore", UserWarning)
+            finished.close()
+
+
+_DIED = (
+    "a worker process died, killed or out of memory; finished rows in out= are kept, and the same "
+    "command continues, perhaps with fewer n_jobs."
+)
+
+
+_unpacked: dict[str, Any] = {}
+
+
+def _run(
+    call: Callable[[Any, Any], Any], token: str, packed: NDArray[np.uint8], parent: int, task: Any
+) -> Any:
+    """One task in a worker, which keeps what it unpacked for the next."""
+    end_with_parent(parent)
+    if token not in _unpacked:
+        _unpacked.clear()
+        _unpacked[token] = pickle.loads(packed.data)
+    return call(_unpacked[token], task)
+
+
+@lru_cache(maxsize=1)
+def end_with_parent(parent: int) -> None:
+    """End this worker soon after its parent, however that one ends.
+
+    Looking at the parent's number works on every Unix. Linux could send a signal instead
+    (PR_SET_PDEATHSIG), but it sends it when the *thread* ends that started the worker.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="rdiv-end-with-parent").start()
