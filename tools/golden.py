@@ -90,9 +90,7 @@ def results_here(source: Path) -> dict[str, Any]:
 
 def results_of(checkout: Path) -> dict[str, Any]:
     """All results of a checkout, computed in a process of its own."""
-    source = checkout.resolve() / "src"
-    if not (source / "rdiv").is_dir():
-        refuse(f"{checkout} is no checkout of rdiv: it has no folder src/rdiv.")
+    source = source_of(checkout)
     if sys.stderr.isatty():
         print(f"results of {checkout}", file=sys.stderr)
     with TemporaryDirectory() as folder:
@@ -105,8 +103,18 @@ def results_of(checkout: Path) -> dict[str, Any]:
     return found
 
 
+def source_of(checkout: Path) -> Path:
+    """The folder of a checkout that holds rdiv."""
+    source = checkout.resolve() / "src"
+    if not (source / "rdiv").is_dir():
+        refuse(f"{checkout} is no checkout of rdiv: it has no folder src/rdiv.")
+    return source
+
+
 def compare(old: Path, new: Path, *, words: bool) -> int:
     """Tell every difference between two checkouts."""
+    for checkout in (old, new):
+        source_of(checkout)  # before any work
     before, after = results_of(old), results_of(new)
     return tell(list(differences(before, after, Closeness(words=words))))
 

@@ -19,6 +19,7 @@ def python_calls() -> dict[Kept, Calls]:
     return {
         "exact": {name: call for group in exact for name, call in group().items()},
         "iterative": {**fitted_gaps(), **fitted_labels()},
+        "searched": searched_gaps(),
         "structure": trained(),
     }
 
@@ -67,7 +68,6 @@ def fitted_gaps() -> Calls:
     labelled = [(x, np.where(y > 0, "up", "down")) for x, y in (p, q)]
     pipeline = make_pipeline(StandardScaler(), LogisticRegression())
     return {
-        "r_divergence kde": lambda: rdiv.r_divergence(p[0], q[0], model="kde", rng=0),
         "r_divergence gmm": lambda: rdiv.r_divergence(p[0], q[0], model="gmm", rng=0),
         "r_divergence boosting": lambda: rdiv.r_divergence(p, q, rng=0),
         "estimate_gap logistic population": lambda: rdiv.estimate_gap(
@@ -79,6 +79,17 @@ def fitted_gaps() -> Calls:
         "two_sample_test pipeline, 3 folds": lambda: rdiv.two_sample_test(
             *labelled, model=pipeline, folds=3, n_resamples=99, rng=0
         ),
+    }
+
+
+def searched_gaps() -> Calls:
+    """The same with a bandwidth that is searched for."""
+    import rdiv
+
+    p, q = arrays("p")[0], arrays("q")[0]
+    return {
+        "r_divergence kde": lambda: rdiv.r_divergence(p, q, model="kde", rng=0),
+        "estimate_gap kde": lambda: rdiv.estimate_gap(p, q, model="kde", rng=0),
     }
 
 
