@@ -17,6 +17,7 @@ from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import Pooled, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.sources import Source
+from rdiv.studies.own_tests import checked
 from rdiv.studies.study import Contender, Key, Study
 from rdiv.threads import one_thread
 from rdiv.two_sample import examine
@@ -143,6 +144,7 @@ def run_trial(study: Study, key: Key) -> Row:
         model = getattr(discrepancy, "model", None)
         shared = fits.shared(discrepancy) if study.share_fits else discrepancy
         protocol, test = _as_agreed(study, key, shared)
+        test = checked(test, study.texts[key.source, key.contender][1])
         result, _ = examine(test, pooled, alpha=max(study.alphas), n_resamples=study.n_resamples)
     seconds = time.perf_counter() - start - drawing
     return {
