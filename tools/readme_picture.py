@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import re
 import sys
-from io import StringIO
 from pathlib import Path
-
-import matplotlib
-from matplotlib.figure import Figure
+from typing import Any
 
 from rdiv import compare
 from rdiv.cli.demo import MODEL, digit_cases
+from rdiv.pictures import svg_text
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "assets" / "demo.svg"
 
@@ -44,8 +42,8 @@ def picture() -> str:
     """Compare the cases with seed 0 and draw the gaps with their intervals."""
     cases = digit_cases(0)
     found = [compare(case.reference, case.current, model=MODEL, rng=0) for case in cases]
-    with matplotlib.rc_context({"svg.hashsalt": "rdiv", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(7.6, 2.5), layout="constrained")
+
+    def paint(figure: Any) -> None:
         axes = figure.subplots()
         for place, comparison in enumerate(found):
             assert comparison.gap_interval is not None
@@ -67,9 +65,8 @@ def picture() -> str:
             ylim=(2.5, -0.5), xlabel="mean loss on current minus reference, 95 % interval (nats)"
         )
         axes.spines[["top", "right"]].set_visible(False)
-        buffer = StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
+
+    return svg_text(paint, (7.6, 2.5))
 
 
 if __name__ == "__main__":

@@ -6,12 +6,10 @@ python tools/score_picture.py [--check]
 from __future__ import annotations
 
 import sys
-from io import StringIO
 from pathlib import Path
+from typing import Any
 
-import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -21,6 +19,7 @@ from rdiv.discrepancies import Score
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gaps
 from rdiv.models import GaussianMixture
+from rdiv.pictures import svg_text
 from rdiv.samples.pooling import pool_samples
 from rdiv.sources.hdgm import Hdgm
 
@@ -45,8 +44,8 @@ def picture() -> str:
     )
     assert prepared.gradients is not None
     t = mean_gaps(prepared.gradients, studentize=True)(pooled.is_p[None])[0]
-    with matplotlib.rc_context({"svg.hashsalt": "rdiv", "svg.fonttype": "none", "font.size": 9}):
-        figure = Figure(figsize=(9.6, 3.0), layout="constrained")
+
+    def paint(figure: Any) -> None:
         points, gaps, ranks = figure.subplots(1, 3)
         for sample, colour, name in ((p, P, "p"), (q, Q, "q")):
             points.plot(sample[:400, 0], sample[:400, 1], ".", ms=3, color=colour, label=name)
@@ -62,9 +61,9 @@ def picture() -> str:
         ranks.axvline(np.log10(fourth[0]), color=Q)
         ranks.set(title="sum of t⁴, 999 relabellings", xlabel="log10", ylabel="relabellings")
         ranks.annotate("observed", (np.log10(fourth[0]), 10), color=Q, ha="right", rotation=90)
-        buffer = StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return buffer.getvalue()
+
+    nothing = {"Date": None, "Creator": None}
+    return svg_text(paint, (9.6, 3.0), style={"font.size": 9}, metadata=nothing)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,21 @@ class Broken:
     def prepare(self, pool, rng):
         return nowhere
 
+class Wordy:
+    def prepare(self, pool, rng):
+        return "no difference"
+
+class Letters:
+    def prepare(self, pool, rng):
+        return lambda masks: ["a"] * len(masks)
+
+class Leaving:
+    def prepare(self, pool, rng):
+        raise SystemExit(0)
+
+def leaving(n, rng, null):
+    raise SystemExit(0)
+
 def moved(n, rng, null):
     p, q = rng.normal(size=(2, n, 2))
     return p, q + 2 * (not null)
@@ -80,7 +95,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def rows_of(folder: Path) -> list[dict[str, Any]]:
     rows = [json.loads(line) for line in (folder / ROWS).read_text().splitlines()]
     for row in rows:
-        del row["seconds"]
+        del row["seconds"], row["checksum"]
     return sorted(rows, key=str)
 
 
@@ -234,6 +249,9 @@ def test_a_method_of_ones_own_in_worker_processes(own: str) -> None:
         (["--method", "{}:Needy"], ["without arguments", "something"]),
         (["--method", "{}:Narrow"], ["must take (pool, rng)"]),
         (["--method", "{}:Broken"], ["line 26 of", "nowhere"]),
+        (["--method", "{}:Wordy"], ["of Wordy must return a function of masks, got str"]),
+        (["--method", "{}:Letters"], ["Letters must give numbers for masks"]),
+        (["--method", "{}:Leaving"], ["Leaving ended the program (SystemExit: 0)"]),
     ],
 )
 def test_faults_of_a_method_are_one_sentence(
@@ -247,7 +265,12 @@ def test_faults_of_a_method_are_one_sentence(
 
 @pytest.mark.parametrize(
     ("function", "words"),
-    [("narrow", "must take (n, rng, null)"), ("lonely", "must return a pair"), ("x", "no 'x'")],
+    [
+        ("narrow", "must take (n, rng, null)"),
+        ("lonely", "must return a pair"),
+        ("x", "no 'x'"),
+        ("leaving", "failed (SystemExit: 0); repair it."),
+    ],
 )
 def test_faults_of_a_source_are_one_sentence(run: Run, own: str, function: str, words: str) -> None:
     ran = run("power", f"{own}:{function}", *FAST)
@@ -293,6 +316,8 @@ def test_settings_of_real_data(data_dir: Path) -> None:
         (["blob", *FAST, "--alpha", "0.001"], ["n_resamples", "0.001"]),
         (["blob", *FAST, "--train", "twice"], ["'half' or 'fresh'", "'twice'"]),
         (["blob", *FAST, "--ratio", "0"], ["ratio must be positive"]),
+        (["blob", *FAST, "--ratio", "inf"], ["ratio must be positive and finite, got inf"]),
+        (["blob", "--discrepancy", "energy", "--sizes", "1" + "0" * 13], ["sizes must be at most"]),
         (["blob", *FAST, "--extend"], ["--extend", "--out"]),
         (["blob", *FAST, "--jobs", "2", "--scheduler", "local:2"], ["--jobs", "--scheduler"]),
         (["blob", *FAST, "--scheduler", "local:no"], ["local:N", "'local:no'"]),

@@ -98,3 +98,13 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r'pip install "rdiv\[cli\]"'):
         power_figure(TABLE)
+
+
+def test_the_settings_of_matplotlib_are_left_alone() -> None:
+    import matplotlib
+
+    from rdiv.pictures import SETTINGS
+
+    before = {name: matplotlib.rcParams[name] for name in SETTINGS}
+    power_figure(TABLE)
+    assert {name: matplotlib.rcParams[name] for name in SETTINGS} == before

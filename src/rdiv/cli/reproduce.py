@@ -12,17 +12,14 @@ from rdiv.cli.outputs import check_destination, deliver, printable, write_out
 from rdiv.cli.power import keeping_rows, trial_progress
 from rdiv.cli.study_options import DataFolder, Scheduler
 from rdiv.errors import InputError
+from rdiv.reproduction import BY_NAME
 
 if TYPE_CHECKING:
     from rdiv.reproduction import Reproduced
 
 __all__ = ["TABLES", "reproduce_table"]
 
-# Written out because importing the package that holds them would slow down --help.
-TABLES = (
-    "higgs, mnist, overfitting, hdgm-dimension, hdgm-size, blob, pacs, pacs-size, colored-mnist, "
-    "corruption-cifar10, corruption-imagenet, architectures, noisy-symmetric, noisy-pair"
-)
+TABLES = ", ".join(BY_NAME)
 
 TableName = Annotated[
     str | None,
@@ -74,7 +71,7 @@ def reproduce_table(
     nulls, by the same trials for all tests. TABLE.md, TABLE.csv and TABLE.svg are written to DIR.
     """
     from rdiv.names import chosen_from
-    from rdiv.reproduction import BY_NAME, reproduce
+    from rdiv.reproduction import reproduce
     from rdiv.reproduction.protocol import as_scale
 
     size = as_scale(scale)
@@ -98,8 +95,6 @@ def reproduce_table(
 
 
 def _list_tables() -> None:
-    from rdiv.reproduction import BY_NAME
-
     width = max(map(len, BY_NAME))
     for name, table in BY_NAME.items():
         write_out(f"{name.ljust(width)}  {table.title}\n")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rdiv.cli.known_names import known_names
 from rdiv.cli.options import DISCREPANCIES, MODELS
 
 __all__ = [
@@ -30,8 +31,7 @@ __all__ = [
     "Trials",
 ]
 
-# Written out because importing the package that holds them would slow down --help.
-SOURCES = "blob, hdgm, higgs, mnist, colored-mnist, pacs, cifar10-corrupted, imagenet-corrupted"
+SOURCES = ", ".join(known_names("sources"))
 
 SourceText = Annotated[
     str | None,

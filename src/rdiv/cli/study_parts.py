@@ -143,7 +143,7 @@ def blaming(*specs: str) -> Iterator[None]:
 
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         modules = [sys.modules.get(spec.partition(":")[0]) for spec in specs]
         files = [re.escape(getattr(module, "__file__", None) or "?") for module in modules]
         text = "".join(traceback.format_exception(error))

@@ -63,6 +63,14 @@ class AccuracyC2st:
     True 0.675
     """
 
+    compares = "accuracy of a classifier of p against q on unseen rows"
+    takes = "classifier"
+    learning = "the classifier, on one half"
+    cost = "one training"
+    sees = "what the classifier can tell apart; ties make it conservative"
+    citation = "Lopez-Paz and Oquab 2017"
+    directed = True
+
     model: Any = None
 
     task = "density"
@@ -109,6 +117,14 @@ class LogitC2st:
     >>> print(result.rejected, round(result.statistic, 1))
     True 1.4
     """
+
+    compares = "mean log odds of a classifier of p against q on unseen rows"
+    takes = "classifier"
+    learning = "the classifier, on one half"
+    cost = "one training"
+    sees = "what the classifier can tell apart, also when it is unsure of every row"
+    citation = "Cheng and Cloninger 2022"
+    directed = True
 
     model: Any = None
 

@@ -40,6 +40,14 @@ class CrossRisk:
     0.001
     """
 
+    compares = "each sample judged by the model of the other"
+    takes = "any"
+    learning = "no"
+    cost = "as `h-div`"
+    sees = "as `h-div`, and more of a change in scale"
+    citation = "the scripts published with Zhao and Cao 2023"
+    directed = False
+
     model: Model
     warm: bool = True
 

@@ -74,6 +74,14 @@ class DeepMmd:
     0.001
     """
 
+    compares = "means of a kernel on the features of a network"
+    takes = "torch module"
+    learning = "the kernel, on one half"
+    cost = "training a small network; all pairs of held-out rows"
+    sees = "differences in shape that one bandwidth misses"
+    citation = "Liu et al. 2020"
+    directed = False
+
     model: Any = None
     training: Training = TRAINING
     subsample: int | None = None

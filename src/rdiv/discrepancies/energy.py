@@ -40,6 +40,14 @@ class Energy:
     1.0
     """
 
+    compares = "distances between rows, within and across samples"
+    takes = "none"
+    learning = "no"
+    cost = "all pairs of rows"
+    sees = "any difference in the inputs, given enough rows"
+    citation = "Szekely and Rizzo 2004"
+    directed = False
+
     subsample: int | None = None
     scaled: bool = False
 

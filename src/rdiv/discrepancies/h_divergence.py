@@ -57,6 +57,14 @@ class HDivergence:
     0.001
     """
 
+    compares = "risk of the pooled model against models of their own"
+    takes = "any"
+    learning = "no"
+    cost = "`kde`: one kernel matrix; others: two refits a permutation, stopped early"
+    sees = "where separate training would help"
+    citation = "Zhao et al. 2022"
+    directed = False
+
     model: Model
     phi: Literal["mean", "max"] = "mean"
     warm: bool = True

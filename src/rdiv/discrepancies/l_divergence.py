@@ -68,6 +68,14 @@ class LDivergence:
     0.001 0.38
     """
 
+    compares = "the largest gap of a bounded loss over a set of hypotheses"
+    takes = "torch module"
+    learning = "on one half; a finite list of hypotheses: no"
+    cost = "training a small network; a list: one evaluation each"
+    sees = "a gap that some hypothesis has, whether it fits the data or not"
+    citation = "Ben-David et al. 2010; Zhao and Cao 2023"
+    directed = False
+
     model: Any = None
     hypotheses: tuple[Any, ...] | None = None
     ascent: Training = ASCENT

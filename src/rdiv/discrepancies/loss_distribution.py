@@ -42,6 +42,14 @@ class LossDistribution:
     0.001
     """
 
+    compares = "the whole distribution of losses under the pooled fit"
+    takes = "any"
+    learning = "no"
+    cost = "one fit and a sort"
+    sees = "losses that moved while their mean did not"
+    citation = "Kolmogorov 1933; Smirnov 1948"
+    directed = False
+
     model: Model
     distance: Literal["ks", "wasserstein"] = "ks"
 

@@ -42,6 +42,14 @@ class GaussianMmd:
     0.001
     """
 
+    compares = "means of one Gaussian kernel"
+    takes = "none"
+    learning = 'no; `bandwidth="power"`: the bandwidth, on one half'
+    cost = "all pairs of rows"
+    sees = "differences at the scale of the bandwidth"
+    citation = "Gretton et al. 2012"
+    directed = False
+
     bandwidth: float | Literal["median", "power"] = "median"
     subsample: int | None = None
 

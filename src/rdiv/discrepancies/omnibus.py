@@ -54,6 +54,14 @@ class Omnibus:
     True ['r-div', 'score ridge', 'score l4']
     """
 
+    compares = "r-div and score of one model, or any members, by their smallest p-value"
+    takes = "any with gradients"
+    learning = "no, unless a member does"
+    cost = "one fit; its members' costs"
+    sees = "what any member sees, at a small price"
+    citation = "Tippett 1931; this project"
+    directed = False
+
     model: Model | None = None
     members: Sequence[Any] | None = None
 

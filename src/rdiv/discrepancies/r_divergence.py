@@ -43,6 +43,14 @@ class RDivergence:
     0.001
     """
 
+    compares = "mean losses of one model fitted on the pool"
+    takes = "any"
+    learning = "no"
+    cost = "one fit"
+    sees = "what changes the model's average loss"
+    citation = "Zhao and Cao 2023"
+    directed = False
+
     model: Model
     studentize: bool = True
 

@@ -64,6 +64,14 @@ class Score:
     True
     """
 
+    compares = "mean gradients of one model fitted on the pool"
+    takes = "any with gradients"
+    learning = "no"
+    cost = "one fit and the gradients of every row"
+    sees = "directions in which the samples would train different models"
+    citation = "Rao 1948; this project"
+    directed = False
+
     model: Model
     part: Literal["both", "ridge", "l4"] = "both"
     ridge: float = RIDGE

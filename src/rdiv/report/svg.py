@@ -6,10 +6,9 @@ import re
 import warnings
 from collections.abc import Callable
 from html import escape
-from io import StringIO
 from typing import Any, NamedTuple
 
-from rdiv.errors import MissingExtraError
+from rdiv.pictures import svg_text
 from rdiv.report.wording import shorten
 
 __all__ = ["ACCENT", "CURRENT", "GRID", "INK", "REFERENCE", "SOFT", "Chart", "draw"]
@@ -42,10 +41,7 @@ _STYLE: Any = {
     "axes.facecolor": "none",
     "font.size": 9.5,
     "legend.frameon": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "rdiv",
     "text.color": INK,
-    "text.parse_math": False,
     "xtick.color": SOFT,
     "ytick.color": SOFT,
     "xtick.major.size": 3,
@@ -107,23 +103,15 @@ def draw(
     >>> print(chart.svg.startswith("<svg"), 'role="img"' in chart.svg, "http:" in chart.svg)
     True True False
     """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            'the report needs matplotlib; install it with pip install "rdiv[cli]".'
-        ) from None
-    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # letters that matplotlib's own font lacks
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
-        paint(figure.add_subplot())
-        text = StringIO()
-        nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
-        figure.savefig(text, format="svg", metadata=nothing)
-    return Chart(
-        key, title, description, caption, _inline(text.getvalue(), key, title, description)
-    )
+        text = svg_text(
+            lambda figure: paint(figure.add_subplot()),
+            (WIDTH, height),
+            style=_STYLE,
+            metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
+        )
+    return Chart(key, title, description, caption, _inline(text, key, title, description))
 
 
 def _inline(svg: str, key: str, title: str, description: str) -> str:

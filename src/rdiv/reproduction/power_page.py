@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from io import StringIO
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from rdiv.pictures import svg_text
 from rdiv.reproduction.protocol import Line
 
 if TYPE_CHECKING:
     from rdiv.reproduction.power_table import PowerTable
 
-__all__ = ["PICTURE", "as_svg", "cell_title", "dots", "page", "rate_text", "verdict"]
-
-
-PROTOCOLS = {
-    "whole": "all rows are tested",
-    "half": "learns on half of each sample, tests the other",
-    "fresh": "learns on another draw of n, tests all rows (Liu et al. 2020)",
-}
+__all__ = ["NULL", "OURS", "PAPER", "cell_title", "dots", "page", "rate_text", "verdict"]
 
 
 def page(table: PowerTable, lines: Sequence[Line]) -> str:
@@ -113,23 +106,19 @@ def _order(lines: Sequence[Line], column: str) -> str:
 
 
 ACROSS = 3
-PICTURE: Any = {"svg.hashsalt": "rdiv", "svg.fonttype": "none", "text.parse_math": False}
 OURS, PAPER, NULL = "#1f4e9c", "#c2410c", "0.55"
 IN_THE_PAPER = "in the paper"
 
 
 def dots(lines: Sequence[Line]) -> str:
     """One panel a cell: tests down, rejection rates across, as SVG text."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
     cells = list(dict.fromkeys(line["cell"] for line in lines))
     tests = list(dict.fromkeys(_label(line) for line in lines))
     across = min(ACROSS, len(cells))
     down = ceil(len(cells) / across)
-    with rc_context(PICTURE):
-        size = (max(6.8, 2.0 + 3.2 * across), down * (0.9 + 0.24 * len(tests)) + 0.5)
-        figure = Figure(figsize=size, layout="constrained")
+    size = (max(6.8, 2.0 + 3.2 * across), down * (0.9 + 0.24 * len(tests)) + 0.5)
+
+    def paint(figure: Any) -> None:
         grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
         for axes in grid.flat[len(cells) :]:
             axes.set_visible(False)
@@ -142,14 +131,8 @@ def dots(lines: Sequence[Line]) -> str:
             where = labels.index(IN_THE_PAPER)
             del handles[where], labels[where]
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
-        return as_svg(figure)
 
-
-def as_svg(figure: Any) -> str:
-    """A figure as text; the same figure gives the same text."""
-    text = StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+    return svg_text(paint, size)
 
 
 def _label(line: Line) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from rdiv.sources.data_files import data_file
 from rdiv.sources.images import channels_first, check_size, disjoint, noted, overlap, resized
 from rdiv.sources.protocol import q_rows
 
-__all__ = ["CorruptedCifar10", "CorruptedImagenet"]
+__all__ = ["CorruptedCifar10", "CorruptedImagenet", "read_cifar10"]
 
 
 Sample = tuple[NDArray[np.uint8], NDArray[np.int64]]
@@ -84,10 +85,15 @@ class CorruptedCifar10:
         return (p, y[rows_p]), (q, y[rows_q])
 
     def _read(self) -> Sample:
-        with np.load(data_file("cifar10", self.data_dir), allow_pickle=False) as data:
-            x = np.concatenate([data["x_train"], data["x_test"]])
-            y = np.concatenate([data["y_train"], data["y_test"]])
-        return channels_first(x), y.astype(np.int64)
+        return read_cifar10(("train", "test"), self.data_dir)
+
+
+def read_cifar10(parts: Sequence[str], folder: Path | None) -> Sample:
+    """Images ``(n, 3, 32, 32)`` and classes of some parts of the data file, in that order."""
+    with np.load(data_file("cifar10", folder), allow_pickle=False) as data:
+        x = np.concatenate([data[f"x_{part}"] for part in parts])
+        y = np.concatenate([data[f"y_{part}"] for part in parts])
+    return channels_first(x), y.astype(np.int64)
 
 
 Bytes = NDArray[np.uint8]

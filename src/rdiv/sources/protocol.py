@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -43,8 +44,10 @@ def q_rows(n: int, ratio: float) -> int:
     >>> print(q_rows(100, 4), q_rows(100, 0.5))
     400 50
     """
-    if not ratio > 0:
-        raise InputError(f"ratio must be positive, got {ratio}; it is rows of q per row of p.")
+    if not 0 < ratio < inf:
+        raise InputError(
+            f"ratio must be positive and finite, got {ratio}; it is rows of q per row of p."
+        )
     return max(1, round(n * ratio))
 
 

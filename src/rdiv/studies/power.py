@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rdiv.errors import MissingExtraError
+from rdiv.pictures import svg_text
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.pooling import resolve_seed
 from rdiv.studies.execution import run_keys
@@ -28,19 +27,10 @@ def power_figure(table: dict[str, list[Any]]) -> str:
 
     Bars are Wilson intervals, dashed lines the nulls, the dotted line the level.
     """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            'plots need matplotlib; install it with pip install "rdiv[cli]".'
-        ) from None
-
     lines = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
     panels = list(dict.fromkeys((line["source"], line["alpha"]) for line in lines))
-    settings: Any = {"svg.hashsalt": "rdiv", "svg.fonttype": "none", "text.parse_math": False}
-    with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(4.6 * len(panels), 3.6), layout="constrained")
+
+    def paint(figure: Any) -> None:
         for axes, (source, alpha) in zip(
             figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
         ):
@@ -48,9 +38,8 @@ def power_figure(table: dict[str, list[Any]]) -> str:
             _panel(axes, inside)
             axes.axhline(alpha, color="0.5", linestyle=":", linewidth=1)
             axes.set(title=f"{source}, alpha = {alpha:g}", xlabel="rows of p", ylim=(-0.02, 1.02))
-        text = StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()
+
+    return svg_text(paint, (4.6 * len(panels), 3.6))
 
 
 def _panel(axes: Any, lines: list[dict[str, Any]]) -> None:

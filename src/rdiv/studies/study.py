@@ -23,6 +23,7 @@ from rdiv.two_sample import check_level
 __all__ = ["Contender", "Key", "Study", "as_contender", "as_study"]
 
 Train = Literal["half", "fresh"]
+MOST = 2**31 - 1  # rows, trials or repeats; far beyond any memory or patience
 
 
 @dataclass(frozen=True)
@@ -238,6 +239,8 @@ def as_study(
     for name, count in (("trials", trials), ("repeats", repeats), *(("sizes", n) for n in rows)):
         if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
             raise InputError(f"{name} must be whole numbers of at least 1, got {count!r}.")
+        if int(count) > MOST:
+            raise InputError(f"{name} must be at most {MOST}, got {count}.")
     if train not in ("half", "fresh"):
         raise InputError(f"train must be 'half' or 'fresh', got {train!r}.")
     study = Study(

@@ -18,6 +18,7 @@ from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import Pooled, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.sources import Source
+from rdiv.studies.own_tests import checked
 from rdiv.studies.study import Contender, Key, Study
 from rdiv.threads import one_thread
 from rdiv.two_sample import examine
@@ -144,6 +145,7 @@ def run_trial(study: Study, key: Key) -> Row:
         model = getattr(discrepancy, "model", None)
         shared = fits.shared(discrepancy) if study.share_fits else discrepancy
         protocol, test = _as_agreed(study, key, shared)
+        test = checked(test, study.texts[key.source, key.contender][1])
         settings = PermutationSettings(max(study.alphas), study.n_resamples)
         result, _ = examine(test, pooled, settings)
     seconds = time.perf_counter() - start - drawing

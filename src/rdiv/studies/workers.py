@@ -63,7 +63,7 @@ def in_processes(
     )  # fmt: skip
     finished = parallel(delayed(_run)(call, token, packed, parent, task) for task in tasks)
     try:
-        # "yield from" would close it before the warning is silenced.
+        # "yield from" would close it where its warning is not silenced
         for result in finished:  # noqa: UP028
             yield result
     except BrokenProcessPool as error:

@@ -73,6 +73,14 @@ class MeanEmbedding:
     True
     """
 
+    compares = "mean kernel values at a few locations, by Hotelling's statistic"
+    takes = "none"
+    learning = "locations and width, on one half; `optimize=False`: no"
+    cost = "an ascent over few parameters; then linear in rows"
+    sees = "local differences"
+    citation = "Chwialkowski et al. 2015; Jitkrittum et al. 2016"
+    directed = False
+
     n_locations: int = 10
     optimize: bool = True
     normalized: bool = True

@@ -73,6 +73,14 @@ class SmoothCharacteristicFunction:
     True
     """
 
+    compares = "smoothed characteristic functions at a few frequencies, by Hotelling's statistic"
+    takes = "none"
+    learning = "frequencies and window, on one half; `optimize=False`: no"
+    cost = "an ascent over few parameters; then linear in rows"
+    sees = "differences that repeat over the data"
+    citation = "Chwialkowski et al. 2015; Jitkrittum et al. 2016"
+    directed = False
+
     n_frequencies: int = 5
     optimize: bool = True
     normalized: bool = True

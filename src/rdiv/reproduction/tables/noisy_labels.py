@@ -11,12 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.models import ResNet18, Training
 from rdiv.noisy_labels.splitting import SHARES
 from rdiv.noisy_labels.sweep import noise_sweep
-from rdiv.reproduction.power_page import PICTURE, as_svg
+from rdiv.pictures import svg_text
 from rdiv.reproduction.protocol import Line, Plan, PlanLine, Run, Scale
-from rdiv.sources.data_files import data_file
+from rdiv.sources.corrupted_images import read_cifar10
 
 __all__ = ["PAIR", "SIZES", "SYMMETRIC", "NoiseTable", "images"]
 
@@ -111,6 +112,8 @@ class NoiseTable:
 
     def measure(self, run: Run) -> list[Line]:
         """Means over trials, one line for every objective and share."""
+        if run.scheduler is not None:
+            raise InputError(f"{self.name} does not run on a cluster; use --jobs, not --scheduler.")
         size = SIZES[run.scale]
         train = images(size.pixels, "train", run.data_dir)
         x, y = images(size.pixels, "test", run.data_dir)
@@ -150,27 +153,24 @@ class NoiseTable:
 
     def figure(self, lines: Sequence[Line]) -> str:
         """Three panels: accuracy, detection, discrepancy."""
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
 
-        with rc_context(PICTURE):
-            figure = Figure(figsize=(11.5, 3.7), layout="constrained")
+        def paint(figure: Any) -> None:
             left, middle, right = figure.subplots(1, 3)
             _draw_accuracy(left, lines)
             _draw_detection(middle, _of(lines, lines[0]["method"]))
             _draw_discrepancy(right, _of(lines, lines[0]["method"]))
-            return as_svg(figure)
+
+        return svg_text(paint, (11.5, 3.7))
 
 
 def images(pixels: int, part: str, folder: Path | None) -> tuple[NDArray[Any], NDArray[Any]]:
     """Images of CIFAR10, channels first, made smaller by averaging, and their classes."""
-    with np.load(data_file("cifar10", folder), allow_pickle=False) as file:
-        x, y = np.moveaxis(file[f"x_{part}"], -1, 1), file[f"y_{part}"]
+    x, y = read_cifar10((part,), folder)
     step = x.shape[-1] // pixels
     if step > 1:
         blocks = x.reshape(len(x), 3, pixels, step, pixels, step)
         x = blocks.mean(axis=(3, 5)).astype(np.uint8)
-    return x, y.astype(np.int64)
+    return x, y
 
 
 _NUMBERS = ("pretrained", "retrained", "gain", *PARTS, "discrepancy")

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from rdiv.models import Training, Vae
-from rdiv.reproduction.power_page import NULL, OURS, PAPER, PICTURE, as_svg
+from rdiv.pictures import svg_text
+from rdiv.reproduction.power_page import NULL, OURS, PAPER
 from rdiv.reproduction.protocol import Line, Plan, PlanLine, Run, Scale
 from rdiv.sources import Mnist
 from rdiv.studies.resuming import resume_map
@@ -120,12 +121,9 @@ class OverfittingTable:
 
     def figure(self, lines: Sequence[Line]) -> str:
         """Gaps on one axis, which is logarithmic: ours, the paper's, those of nulls."""
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
 
-        with rc_context(PICTURE):
-            figure = Figure(figsize=(6.4, 2.9), layout="constrained")
-            axes: Any = figure.subplots()
+        def paint(figure: Any) -> None:
+            axes = figure.subplots()
             rows = np.arange(len(lines))
             for name, colour, shift, label in (
                 ("gap", OURS, 0.0, "here"), ("null_gap", NULL, 0.22, "here, under the null"),
@@ -139,7 +137,8 @@ class OverfittingTable:
             axes.grid(color="0.92")
             axes.set_axisbelow(True)
             figure.legend(loc="outside lower center", ncols=3, frameon=False)
-            return as_svg(figure)
+
+        return svg_text(paint, (6.4, 2.9))
 
 
 def one_draw(key: dict[str, Any], data_dir: Path | None = None) -> dict[str, Any]:

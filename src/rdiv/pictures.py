@@ -1,0 +1,62 @@
+"""Figures as SVG text: the same figure gives the same text, and matplotlib is left as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from io import StringIO
+from typing import Any
+
+from rdiv.errors import MissingExtraError
+
+__all__ = ["SETTINGS", "svg_text"]
+
+SETTINGS: Mapping[str, Any] = {
+    "svg.hashsalt": "rdiv",
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+}
+"""Ids that do not change from run to run, text that stays text, dollar signs as they are."""
+
+NOTHING: Mapping[str, Any] = {"Date": None}
+
+
+def svg_text(
+    paint: Callable[[Any], object],
+    size: tuple[float, float],
+    *,
+    style: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] = NOTHING,
+) -> str:
+    """Let a function paint a figure and return it as SVG text.
+
+    Parameters
+    ----------
+    paint : callable
+        Gets the figure.
+    size : pair of float
+        Width and height in inches.
+    style : mapping, optional
+        More settings of matplotlib, for this figure alone.
+    metadata : mapping
+        What the file says of itself; by default all but the date.
+
+    Examples
+    --------
+    >>> text = svg_text(lambda figure: figure.subplots().plot([0, 1]), (2, 2))
+    >>> print(text == svg_text(lambda figure: figure.subplots().plot([0, 1]), (2, 2)))
+    True
+    """
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError(
+            'pictures need matplotlib; install it with pip install "rdiv[cli]".'
+        ) from None
+    settings: Any = {**SETTINGS, **(style or {})}
+    with rc_context(settings):
+        figure = Figure(figsize=size, layout="constrained")
+        paint(figure)
+        text = StringIO()
+        figure.savefig(text, format="svg", metadata=dict(metadata))
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
