@@ -17,7 +17,6 @@ __all__ = [
     "MissingFileError",
     "SchedulerError",
     "WorkerError",
-    "naming",
 ]
 
 

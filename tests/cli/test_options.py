@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 import rdiv
 from rdiv.cli import app
-from rdiv.cli.options import DISCREPANCIES, MODELS
+from rdiv.cli.options import DISCREPANCIES, MODELS, Reference
+from rdiv.samples.files import FORMATS, read
 
 
 def test_help_lists_every_model_and_discrepancy() -> None:
@@ -58,3 +59,13 @@ def test_misuse_is_one_line(run: Run, arguments: list[str], words: list[str]) ->
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert ran.err.startswith("rdiv: ")
     assert all(word in ran.err for word in words), ran.err
+
+
+def test_the_help_names_every_format_that_is_read() -> None:
+    """Written out there, because importing the reader would slow down --help."""
+    told = Reference.__metadata__[0].help  # type: ignore[attr-defined]
+    plain = FORMATS.replace("(each also as .gz)", "(each also .gz)").replace(" and ", " or ")
+    assert plain in told
+    assert read.__doc__ is not None
+    endings = FORMATS.replace(" (each also as .gz)", "").replace(" and ", ", ").split(", ")
+    assert all(f"``.{ending}``" in read.__doc__ for ending in endings)

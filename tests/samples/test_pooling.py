@@ -280,8 +280,8 @@ WRONG_TYPES: dict[str, tuple[Any, Any, str]] = {
     "text": (np.array([["a"], ["b"]]), X, "must hold numbers, got p of type <U1; pass a pandas"),
     "objects": (np.array([[None], [1]]), X, "must hold numbers, got p of type object"),
     "complex numbers": (X, X.astype(complex), "must hold numbers, got q of type complex"),
-    "a name": ("file.csv", X, "must hold numbers, got p"),
-    "nothing": (None, X, "must hold numbers, got p"),
+    "a name": ("file.csv", X, "got 'file.csv'; read the file first, with rdiv.read"),
+    "nothing": (None, X, r"p must be an array, .* got None"),
     "an array and a frame": (X, frame(), "got an array and a frame"),
     "two libraries": (
         frame(),

@@ -8,9 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from rdiv.cli.display import Summary, show, stages
 from rdiv.cli.inputs import read_sample
@@ -19,6 +17,9 @@ from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver, write_
 from rdiv.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from rdiv.noisy_labels import LabelNoise
 
 __all__ = ["CLASSIFIERS", "check_ending", "denoise_labels", "kept_rows"]
@@ -38,6 +39,8 @@ def check_ending(path: str, sample: Any) -> None:
     ...
     rdiv.errors.InputError: 'clean.xlsx' must end in .csv, .tsv, .jsonl, .ndjson, ...
     """
+    import numpy as np
+
     arrays = isinstance(sample, tuple | np.ndarray)
     if arrays and _ending(path) != ".npz":
         raise InputError(f"{path!r} must end in .npz, as the data are arrays; choose such a name.")
@@ -60,6 +63,8 @@ def kept_rows(sample: Any, kept: NDArray[np.bool_], path: str) -> bytes:
     """
     buffer = BytesIO()
     if isinstance(sample, tuple):
+        import numpy as np
+
         np.savez_compressed(buffer, x=sample[0][kept], y=sample[1][kept])
         return buffer.getvalue()
     frame, ending = sample.filter(kept), _ending(path)

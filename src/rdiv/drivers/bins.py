@@ -78,7 +78,7 @@ def input_columns(pool: Pool) -> list[InputColumn]:
 
 
 def _of_series(column: Any, name: str) -> InputColumn:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     kind = column_kind(column)
     if kind == "empty":

@@ -29,11 +29,21 @@ from rdiv.samples.csv_files import check_utf8, damaged, read_csv, typed_column
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["find_file", "read"]
+__all__ = ["FORMATS", "find_file", "read"]
 
 _TEXT = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSON lines", ".ndjson": "JSON lines"}
 _BINARY = {".parquet": "parquet", ".feather": "feather", ".npy": "npy", ".npz": "npz"}
-_FORMATS = "csv, tsv, jsonl (each also as .gz), parquet, feather, npy and npz"
+
+
+def _formats() -> str:
+    """The endings that `read` knows, for a sentence; .ndjson is .jsonl by another name."""
+    texts = ", ".join(suffix[1:] for suffix in _TEXT if suffix != ".ndjson")
+    *most, last = [suffix[1:] for suffix in _BINARY]
+    return f"{texts} (each also as .gz), {', '.join(most)} and {last}"
+
+
+FORMATS = _formats()
+"""What `read` reads, in the words of its messages."""
 
 
 def read(path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None) -> Any:
@@ -170,7 +180,7 @@ def _kind(file: Path) -> str:
     if kind is None:
         ending = "".join(Path(name).suffixes[-2:]) or "no ending"
         raise InputError(
-            f"{file} has {ending}, which rdiv does not read; save it as one of {_FORMATS}."
+            f"{file} has {ending}, which rdiv does not read; save it as one of {FORMATS}."
         )
     return kind
 

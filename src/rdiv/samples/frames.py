@@ -31,14 +31,14 @@ _NULL = np.uint64(0xA5A5A5A5DEADBEEF)  # the word of a missing value
 
 def is_frame(obj: object) -> bool:
     """Whether this is a data frame that we can read (pandas, polars, pyarrow)."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     return isinstance(nw.from_native(obj, eager_only=True, pass_through=True), nw.DataFrame)
 
 
 def as_frame(obj: Any) -> Any:
     """Wrap a native frame in narwhals."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     return nw.from_native(obj, eager_only=True)
 
@@ -74,7 +74,7 @@ def stack(p: Any, q: Any) -> Any:
     The type agreed on is the same whichever of the two comes first, and however the same rows are
     dealt out to two files.
     """
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     if p.implementation is not q.implementation:
         raise InputTypeError(
@@ -95,7 +95,7 @@ def stack(p: Any, q: Any) -> Any:
 
 def _without_objects(frame: Any) -> Any:
     """Columns of Python objects as numbers or text, where that is what they hold."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     for name in frame.columns:
         column = frame[name]
@@ -118,13 +118,13 @@ def _without_objects(frame: Any) -> Any:
 
 def _aligned(series: Any, like: Any) -> Any:
     """Give a new series the index of the one it replaces (pandas matches by index)."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     return nw.maybe_set_index(series, index=like.to_native().index)
 
 
 def _family(column: Any) -> str:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     dtype = column.dtype
     if len(column) == column.null_count():
@@ -140,7 +140,7 @@ def _family(column: Any) -> str:
 
 def _common_type(name: str, p: Any, q: Any) -> Any:
     """The type both columns are cast to; None when they agree already."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     kinds = {_family(p), _family(q)} - {"missing"}
     if kinds == {"date", "datetime"}:
@@ -165,7 +165,7 @@ def _common_type(name: str, p: Any, q: Any) -> Any:
 
 def _common_number(p: Any, q: Any) -> Any:
     """Whole numbers stay whole where the library can hold missing ones; floats otherwise."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     present = [column.dtype for column in (p, q) if _family(column) != "missing"]
     holes = p.null_count() or q.null_count()
@@ -178,7 +178,7 @@ def _common_number(p: Any, q: Any) -> Any:
 
 
 def _pandas_categories(p: Any, q: Any) -> bool:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     both = p.dtype == nw.Categorical and q.dtype == nw.Categorical
     return both and bool(p.implementation.is_pandas_like())
@@ -191,7 +191,7 @@ def _levels(column: Any) -> list[Any]:
 
 def _with_all_levels(name: str, p: Any, q: Any) -> tuple[Any, Any]:
     """Pandas categories that know all levels of both sides, in an order that no side decides."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     levels = {level for side in (p, q) for level in _levels(side[name])}
     in_order = sorted(levels, key=lambda level: (str(level), type(level).__name__))
@@ -221,7 +221,7 @@ def _zones(zones: set[str | None]) -> str:
 
 def _cast(column: Any, dtype: Any) -> Any:
     """Cast one column; an all-missing one is made anew, as its type may be anything."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     if _family(column) != "missing":
         step = f"turning column {column.name!r} into {dtype}"
@@ -244,7 +244,7 @@ def python_values(column: Any) -> list[Any]:
 
 def _refuse_far_dates(column: Any) -> None:
     """Polars panics on dates beyond the years 1 to 9999, and says so on the error stream."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     if not column.implementation.is_polars() or column.dtype not in (nw.Date, nw.Datetime):
         return
@@ -286,7 +286,7 @@ def frame_words(frame: Any) -> Iterator[NDArray[np.uint64]]:
 
 def series_words(column: Any) -> NDArray[np.uint64]:
     """Words of one column, ``(n, 1)``; missing values have a word of their own."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     missing = column.is_null().to_numpy().astype(bool)
     dtype = column.dtype

@@ -290,7 +290,7 @@ def _encode(column: Any, codes: dict[str, int]) -> NDArray[np.int64]:
 
 def column_kind(column: Any) -> _Kind:
     """What a narwhals column is treated as; one of anything but plain values is an error."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     dtype = column.dtype
     if column.null_count() == len(column):
@@ -316,7 +316,7 @@ def column_kind(column: Any) -> _Kind:
 
 def column_floats(column: Any) -> NDArray[np.float64]:
     """A narwhals column: numbers as they are, times in seconds, NaN where one is missing."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     dtype, unit = column.dtype, 1e-6
     if dtype in (nw.Date, nw.Datetime):
