@@ -84,7 +84,7 @@ def test_workers_stay_silent(terminal: Terminal) -> None:
     [
         ({"model": Mlp((4,), Training(epochs=3))}, "epoch 2 of 3"),
         ({"model": CrossFit(Mlp((4,), Training(epochs=2)), 2)}, "fold 2 of 2, epoch 1 of 2"),
-        ({"discrepancy": "h-div", "model": "gmm"}, "relabelling 1 of 19"),
+        ({"discrepancy": "h-div", "model": "gmm"}, "permutation 1 of 19"),
     ],
 )
 def test_tests_say_where_they_stand(

@@ -145,7 +145,7 @@ def test_the_text_says_what_was_found() -> None:
     assert "no difference found at level 0.05" in str(result())
     assert ": different at level 0.05" in str(result(pvalue=0.05))
     assert "equal" not in str(result())
-    assert "19 of 999 relabellings" in str(result(n_resamples=999))
+    assert "19 of 999 permutations" in str(result(n_resamples=999))
     assert "mean loss 1.5 on p and 2 on q" in str(result())
 
 

@@ -174,7 +174,7 @@ def rows() -> Calls:
             "groups": pool.groups,
             "strata": pool.strata,
             "numbers": pool.numbers(),
-            "twins": pool.twins,
+            "twins": pool.first_copy,
             "streams": {stage: found.stream(stage).random(2) for stage in stages},
         }
 

@@ -137,7 +137,7 @@ def mnist(book: Book) -> Claim:
         f"at N = 200 R-Div {text(r)}, H-Div {text(h)}, score {s['rate']:.2f}, kernel tests and "
         f"classifiers up to {other['rate']:.2f}",
         verdict,
-        "The published script draws new data for each relabelling, which is no permutation test. "
+        "The published script draws new data for each permutation, which is no permutation test. "
         "Our GAN's digits are a stand-in and easy for tests of the inputs, but one autoencoder of "
         "both samples serves both, so the gap of its losses is small.",
     )

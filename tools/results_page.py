@@ -44,7 +44,7 @@ data or at other sizes *does not show here*; one that our intervals cannot decid
 Why claims fail: first, the numbers that the paper prints are not all those of the test that it
 defines. Its published scripts reject always on HIGGS (two samples of one distribution included),
 compute another statistic on Blob and HDGM (`cross-risk` here), and draw new data for each
-relabelling of MNIST. Second, one model fitted to both samples often serves both, and then its mean
+permutation of MNIST. Second, one model fitted to both samples often serves both, and then its mean
 losses are alike although the samples are not. What R-Div asks is whether they are alike *for the
 model*; `score` asks of the same fit in which direction each sample would move it; each sees what
 the other misses, and `omnibus` has both.\

@@ -59,7 +59,7 @@ def picture() -> str:
         fourth = null.parts[:, 1]
         ranks.hist(np.log10(fourth[1:]), bins=40, color="0.75")
         ranks.axvline(np.log10(fourth[0]), color=Q)
-        ranks.set(title="sum of t⁴, 999 relabellings", xlabel="log10", ylabel="relabellings")
+        ranks.set(title="sum of t⁴, 999 permutations", xlabel="log10", ylabel="permutations")
         ranks.annotate("observed", (np.log10(fourth[0]), 10), color=Q, ha="right", rotation=90)
 
     nothing = {"Date": None, "Creator": None}

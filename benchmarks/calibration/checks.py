@@ -37,7 +37,7 @@ from rdiv.models import (
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
 from rdiv.threads import one_thread
-from rdiv.two_sample import examine, two_sample_test
+from rdiv.two_sample import run_test, two_sample_test
 
 LEVELS = (0.05, 0.10)
 STRICTNESS = 1e-3  # a right cell fails one of its checks about this often
@@ -143,7 +143,7 @@ class Cell:
     resamples: int | None = None
 
     def resamples_at(self, sizes: tuple[int, int]) -> int:
-        """Relabellings of each test: a number that fits the sizes, or the cell's own."""
+        """Permutations of each test: a number that fits the sizes, or the cell's own."""
         return RESAMPLES[sizes] if self.resamples is None else self.resamples
 
 
@@ -278,7 +278,7 @@ def leaked_mask(sizes: tuple[int, int], draws: range) -> NDArray[np.float64]:
     for i in draws:
         pooled = pool_samples(**numbers(*sizes, np.random.default_rng([21, i])), rng=i)
         test = RDivergence(Peeking(pooled.is_p))
-        result, _ = examine(test, pooled, PermutationSettings(0.1, RESAMPLES[sizes]))
+        result, _ = run_test(test, pooled, PermutationSettings(0.1, RESAMPLES[sizes]))
         pvalues.append(result.pvalue)
     return np.array(pvalues)
 
@@ -291,7 +291,7 @@ def file_order(sizes: tuple[int, int], draws: range) -> NDArray[np.float64]:
         rows = np.lexsort((pooled.places, ~pooled.is_p))
         pooled = replace(pooled, pool=pooled.pool.take(rows), is_p=pooled.is_p[rows])
         settings = PermutationSettings(0.1, RESAMPLES[sizes])
-        result, _ = examine(RDivergence(LastRows()), pooled, settings)
+        result, _ = run_test(RDivergence(LastRows()), pooled, settings)
         pvalues.append(result.pvalue)
     return np.array(pvalues)
 

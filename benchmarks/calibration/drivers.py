@@ -300,7 +300,7 @@ def page(cells: list[dict[str, Any]]) -> str:
         "",
         f"How often any slice, or any column, is confirmed at level {ALPHA:g} although its null is",
         "true, and how often a planted slice (a tenth of current, its loss doubled) or a planted",
-        f"column is found. {RESAMPLES} relabellings; squared error of a linear model with fixed",
+        f"column is found. {RESAMPLES} permutations; squared error of a linear model with fixed",
         "weights, five columns (two conditions: ridge in two folds, a table of three columns).",
         "A slice counts as found when it is confirmed and shares half of its rows (those in both",
         "over those in either) with the planted one. Each null cell must stay within the upper",

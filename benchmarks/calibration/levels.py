@@ -32,7 +32,7 @@ HEAD = """# Many levels, no shift
 <!-- Written by benchmarks/calibration/levels.py; do not edit. -->
 
 Five levels against one reference, all rows from one distribution (`ridge`, two folds, 199
-relabellings): how often *any* level is given a verdict at alpha = .05, over {draws} draws. Holm
+permutations): how often *any* level is given a verdict at alpha = .05, over {draws} draws. Holm
 promises at most .05; so does Benjamini-Hochberg, since here every finding is false. A loop that
 judges each level at .05 alarms far more often.
 

@@ -133,7 +133,7 @@ INTRO = """\
 
 Two disjoint random samples of one set of images, {n_p} and {n_q} of them, so that p and q have one
 distribution; a small network, trained on both together for {epochs} epochs; {resamples}
-relabellings. The last column but one tests all p-values together against the uniform distribution
+permutations. The last column but one tests all p-values together against the uniform distribution
 on 1/20, ..., 1. `h-div` stops once it cannot reject any more, so only its level counts. The seed is
 {seed}. Command:
 `python benchmarks/calibration/networks.py --out docs/measured/calibration_networks.md`.

@@ -182,7 +182,7 @@ def _mean_gradients(share: float) -> Iterator[str]:
     yield ""
     yield "## Equal mean gradients, different distributions"
     yield ""
-    yield f"Six columns, 99 relabellings, {draws} draws, at 0.05. The null of score speaks of equal"
+    yield f"Six columns, 99 permutations, {draws} draws, at 0.05. The null of score speaks of equal"
     yield "distributions, or of equal mean gradients where sizes or correlations are equal too."
     yield ""
     yield "| what differs | rows | score | without standard errors |"

@@ -245,7 +245,7 @@ INTRO = """\
 
 <!-- Written by benchmarks/calibration/refits.py (make calibrate); do not edit. -->
 
-H-divergence and cross-risk of models that are fitted anew for every relabelling, stopped early.
+H-divergence and cross-risk of models that are fitted anew for every permutation, stopped early.
 Columns as in [Calibration](calibration.md); the chi-square compares with the known distribution of
 a stopped p-value. Tests broken on purpose must be caught by the same check.
 Command: `python benchmarks/calibration/refits.py --out docs/measured/calibration_refits.md`.

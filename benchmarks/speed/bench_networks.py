@@ -32,7 +32,7 @@ from rdiv.models import Frozen, Training, Vae
 from rdiv.models.networks.mlp import mlp
 from rdiv.models.networks.modules import seeded_torch
 from rdiv.models.networks.training import train
-from rdiv.samples.pooling import Pooled, pool_samples
+from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.threads import one_thread
 from rdiv.two_sample import two_sample_test
 
@@ -111,7 +111,7 @@ def epochs(repeats: int) -> None:
             print(f"  {name} is not installed: not compared", flush=True)
 
 
-def images() -> tuple[Rows, Rows, Pooled]:
+def images() -> tuple[Rows, Rows, PooledSamples]:
     """Two samples of noise, 200 images each, and their pool."""
     rng = np.random.default_rng(0)
     p, q = (rng.random((200, 1, 32, 32)) for _ in range(2))

@@ -47,7 +47,7 @@ def main() -> None:
         "<!-- Written by benchmarks/studies/blob_power.py; do not edit. -->",
         "",
         f"Rejections at 0.05 of {args.trials} draws of Blob, {POINTS} points a side,",
-        f"99 relabellings, seed {SEED}, the same draws for all; tests that learn do so on one half",
+        f"99 permutations, seed {SEED}, the same draws for all; tests that learn do so on one half",
         "of these points. Intervals are Wilson's at 95 %. Seconds are per test, one thread, on a",
         "machine that did other work too.",
         "",

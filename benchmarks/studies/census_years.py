@@ -29,7 +29,7 @@ INTRO = """\
 <!-- Written by benchmarks/studies/census_years.py; do not edit. -->
 
 Employed and other people in Massachusetts (American Community Survey), {years[0]} against
-{years[1]}, 16 columns, boosting with 5 folds, 999 relabellings. A draw takes {rows:,} rows of
+{years[1]}, 16 columns, boosting with 5 folds, 999 permutations. A draw takes {rows:,} rows of
 either year with `default_rng(seed)`; the last line has all rows of both years. p-values are of
 `r-div` (mean loss), `score` (direction of training) and the inputs alone (energy).
 Command:

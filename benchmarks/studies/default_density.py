@@ -78,7 +78,7 @@ CELLS: dict[str, tuple[Callable[[int, np.random.Generator], Pair], int]] = {
 
 
 def rejected(cell: str, model: str, trial: int) -> bool:
-    """One test with 99 relabellings at level 0.05."""
+    """One test with 99 permutations at level 0.05."""
     draw, n = CELLS[cell]
     p, q = draw(n, np.random.default_rng([30, trial]))
     return rdiv.two_sample_test(p, q, model=model, n_resamples=99, rng=trial).rejected
@@ -91,7 +91,7 @@ def lines(trials: int, jobs: int) -> Iterator[str]:
     yield "<!-- Written by benchmarks/studies/default_density.py; do not edit. -->"
     yield ""
     yield f"Power of R-divergence with each density model, in sample, at level 0.05: {trials}"
-    yield "trials, 99 relabellings, trial `i` drawn with `default_rng([30, i])`. The standard error"
+    yield "trials, 99 permutations, trial `i` drawn with `default_rng([30, i])`. The standard error"
     yield f"of a rate is at most {0.5 / trials**0.5:.2f}. Seconds are per test, one thread."
     yield ""
     yield "| data | rows a side | " + " | ".join(MODELS) + " |"

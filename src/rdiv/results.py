@@ -33,7 +33,7 @@ class TwoSampleResult:
     n_p, n_q : int
         Rows given in each sample.
     n_resamples : int
-        Relabellings asked for.
+        Permutations asked for.
     discrepancy, model : str
         What was used, as text; `model` is None for a test without one.
     seed : int
@@ -48,7 +48,7 @@ class TwoSampleResult:
     >>> p, q = rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 2
     >>> print(rdiv.two_sample_test(p, q, "energy", rng=0))
     energy = 2.627, p = 0.001: different at level 0.05
-    50 + 50 rows, 999 relabellings, seed 0
+    50 + 50 rows, 999 permutations, seed 0
     """
 
     statistic: float
@@ -87,7 +87,7 @@ class TwoSampleResult:
             lines.append("parts: " + ", ".join(f"{k} p = {v:.3g}" for k, v in parts.items()))
         ran = len(self.null_distribution)
         draws = f"{ran}" if ran == self.n_resamples else f"{ran} of {self.n_resamples}"
-        lines.append(f"{self.n_p} + {self.n_q} rows, {draws} relabellings, seed {self.seed}")
+        lines.append(f"{self.n_p} + {self.n_q} rows, {draws} permutations, seed {self.seed}")
         return "\n".join(lines)
 
     __repr__ = __str__

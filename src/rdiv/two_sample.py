@@ -31,17 +31,17 @@ from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.grouping import Design
 from rdiv.samples.pool import Pool
-from rdiv.samples.pooling import Pooled, pool_samples
+from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
 
 __all__ = [
     "check_level",
-    "examine",
-    "examine_model",
+    "labels",
     "prepare",
     "r_divergence",
-    "texts",
+    "run_model_tests",
+    "run_test",
     "two_sample_test",
 ]
 
@@ -84,7 +84,7 @@ def two_sample_test(
     alpha : float
         Level of the test.
     n_resamples : int
-        Random relabellings.
+        Random permutations.
     rng : int or Generator, optional
         Seed; the same seed gives the same result. None draws one and records it.
     n_jobs : int, optional
@@ -115,7 +115,7 @@ def two_sample_test(
             p, q, target=target, task=task, groups=groups, strata=strata, rng=rng, kind=choice.kind
         )
         test = choice.build(pooled.pool)
-        return examine(test, pooled, settings, notes=choice.notes)[0]
+        return run_test(test, pooled, settings, notes=choice.notes)[0]
 
 
 def r_divergence(
@@ -151,9 +151,9 @@ def r_divergence(
     return statistic
 
 
-def examine(
+def run_test(
     discrepancy: Any,
-    pooled: Pooled,
+    pooled: PooledSamples,
     settings: PermutationSettings,
     *,
     notes: Mapping[str, Any] | None = None,
@@ -161,7 +161,7 @@ def examine(
     """Test a pool that is made already; the numbers per row come back beside the result."""
     pool, is_p = pooled.pool, pooled.is_p
     said = {"task": pool.task, **(notes or {})}
-    text, model = texts(discrepancy)
+    text, model = labels(discrepancy)
     if getattr(discrepancy, "learns", False):
         learn, test = halves_of(pool, is_p, pooled.stream("halves"))
         discrepancy = discrepancy.learn(pool.take(learn), is_p[learn], pooled.stream("learn"))
@@ -172,14 +172,14 @@ def examine(
     return run.result(prepared, run.permuted(prepared), text, model), prepared
 
 
-def examine_model(
+def run_model_tests(
     model: Model,
-    pooled: Pooled,
+    pooled: PooledSamples,
     settings: PermutationSettings,
     *,
     notes: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, TwoSampleResult], dict[str, Prepared]]:
-    """R-div, score and omnibus of one model, from one fit and the same relabellings.
+    """R-div, score and omnibus of one model, from one fit and the same permutations.
 
     A model without gradients has r-div alone. The results are the same as those of the tests one
     by one; the numbers per row come back beside them.
@@ -189,12 +189,12 @@ def examine_model(
     tests: list[Any] = [RDivergence(model)]
     if has_gradients(fitted):
         tests.append(Score(model))
-    prepared = {texts(test)[0]: test.from_fit(fitted, pool) for test in tests}
+    prepared = {labels(test)[0]: test.from_fit(fitted, pool) for test in tests}
     del fitted  # numbers per row are all that is needed from here on
     together = combined(prepared)
     run = _Run(pooled, pool, pooled.is_p, settings, {"task": pool.task, **(notes or {})})
     null = run.permuted(together)
-    text = texts(tests[0])[1]
+    text = labels(tests[0])[1]
     results, start = {}, 0
     for name, part in prepared.items():
         stop = start + part.columns
@@ -209,7 +209,7 @@ def examine_model(
 class _Run:
     """Rows under test and settings: what every result of one run shares."""
 
-    pooled: Pooled
+    pooled: PooledSamples
     pool: Pool
     is_p: NDArray[np.bool_]
     settings: PermutationSettings
@@ -260,7 +260,7 @@ def prepare(discrepancy: Any, pool: Pool, rng: np.random.Generator) -> Prepared:
 def halves_of(pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Halves:
     """Rows of a pool to learn on and rows to test on; see `rdiv.inference.halving.halves`."""
     plain = pool.groups is None and pool.strata is None
-    copies = pool.twins if plain else None
+    copies = pool.first_copy if plain else None
     return halves(is_p, rng, first_copy=copies, groups=pool.groups, strata=pool.strata)
 
 
@@ -274,7 +274,7 @@ def check_level(alpha: float, n_resamples: int) -> None:
         )
 
 
-def texts(discrepancy: Any) -> tuple[str, str | None]:
+def labels(discrepancy: Any) -> tuple[str, str | None]:
     """A discrepancy and its model as text."""
     model = getattr(discrepancy, "model", None)
     return spelled(discrepancy, BY_NAME, without=("model",)), (

@@ -1,4 +1,4 @@
-"""compare_many: levels judged together, skipped with a reason, never by too few relabellings."""
+"""compare_many: levels judged together, skipped with a reason, never by too few permutations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.stats import binom
 from tests.cli.conftest import table
 
 import rdiv
-from rdiv.comparison.levels import FEWEST_ROWS, relabellings_for
+from rdiv.comparison.levels import FEWEST_ROWS, permutations_for
 from rdiv.inference.multiplicity import benjamini_hochberg, holm
 from rdiv.progress import hearing
 
@@ -103,12 +103,12 @@ def test_identical_samples_give_no_shift_and_p_one() -> None:
         assert level.comparison.gap == 0
 
 
-def test_relabellings_are_raised_or_refused() -> None:
-    assert relabellings_for(1, 0.05, None) == 999
-    assert relabellings_for(100, 0.05, None) == 9999
-    assert relabellings_for(20, 0.05, 399) == 399
-    with pytest.raises(ValueError, match=r"398 relabellings can never .* at least 399"):
-        relabellings_for(20, 0.05, 398)
+def test_permutations_are_raised_or_refused() -> None:
+    assert permutations_for(1, 0.05, None) == 999
+    assert permutations_for(100, 0.05, None) == 9999
+    assert permutations_for(20, 0.05, 399) == 399
+    with pytest.raises(ValueError, match=r"398 permutations can never .* at least 399"):
+        permutations_for(20, 0.05, 398)
     days = {f"{i}": regression(20, i) for i in range(12)}
     found = rdiv.compare_many(regression(40, 99), days, model="ridge", drivers=False, rng=0)
     assert (found.n_resamples, found.raised) == (1199, True)

@@ -23,7 +23,7 @@ from rdiv.models.networks.bounded import BoundedNetwork
 from rdiv.models.networks.classifier import NetworkClassifier
 from rdiv.models.networks.training import Training
 from rdiv.samples import Pool, pool_samples
-from rdiv.two_sample import examine, halves_of, prepare
+from rdiv.two_sample import halves_of, prepare, run_test
 
 SEED, N_P, N = 5, 13, 34
 MODELS = {
@@ -240,7 +240,7 @@ def test_a_learner_tests_the_half_it_did_not_learn_on() -> None:
     x = sample(80)
     x[:40] += 1.0
     pooled = pool_samples(x[:40], x[40:], rng=SEED)
-    result, prepared = examine(Direction(), pooled, PermutationSettings(n_resamples=99))
+    result, prepared = run_test(Direction(), pooled, PermutationSettings(n_resamples=99))
     assert result.notes["rows tested"] == 40
     assert prepared.losses.shape == (40,)
     assert (result.n_p, result.n_q) == (40, 40)

@@ -18,7 +18,7 @@ from rdiv.models.networks.modules import evaluate
 from rdiv.models.networks.torch_model import FittedTorchModel
 from rdiv.models.networks.training import Training
 from rdiv.samples import Pool, pool_samples
-from rdiv.two_sample import examine
+from rdiv.two_sample import run_test
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -179,7 +179,7 @@ def test_the_held_out_gap_is_tested() -> None:
     x = RNG.normal(size=(60, 2))
     x[:30] += 2
     pooled = pool_samples(x[:30], x[30:], rng=1)
-    result, prepared = examine(QUICK, pooled, PermutationSettings(n_resamples=99))
+    result, prepared = run_test(QUICK, pooled, PermutationSettings(n_resamples=99))
     assert result.notes["rows tested"] == 30
     assert prepared.losses.shape == (30,)
     assert result.statistic == pytest.approx(abs(result.risk_p - result.risk_q))

@@ -1,4 +1,4 @@
-"""Omnibus: its members on the same relabellings, one fit, and learners on the held-out half."""
+"""Omnibus: its members on the same permutations, one fit, and learners on the held-out half."""
 
 from __future__ import annotations
 

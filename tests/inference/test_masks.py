@@ -1,4 +1,4 @@
-"""Random relabellings: exactly uniform, whole groups together, strata kept."""
+"""Random permutations: exactly uniform, whole groups together, strata kept."""
 
 from __future__ import annotations
 

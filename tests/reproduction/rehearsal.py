@@ -24,7 +24,7 @@ def shortened(obj: Any) -> Any:
 
 
 def rehearsed(part: Part, most: int) -> Part:
-    """A part with its first size capped, its first source, one relabelling at a level of a half."""
+    """A part with its first size capped, its first source, one permutation at a level of a half."""
     tests: Mapping[str, Any] = {name: shortened(test) for name, test in part.tests.items()}
     label, source = next(iter(part.sources.items()))
     return replace(

@@ -209,7 +209,7 @@ def test_different_cells_have_different_words(kind: str, library: str) -> None:
     assert words.shape == (len(values), 1)
     assert len(np.unique(words)) == len(values)
     twice = pool_samples(frame, frame, rng=0).pool
-    assert len(set(twice.twins.tolist())) == len(values)
+    assert len(set(twice.first_copy.tolist())) == len(values)
 
 
 @pytest.mark.parametrize("dtype", ["category", "string", object, "str"])
@@ -258,7 +258,7 @@ def test_rows_of_any_type_may_change_files(kind: str) -> None:
         order = rng.permutation(12)
         p, q = gather(frame, order[:n_p]), gather(frame, order[n_p:])
         pool = pool_samples(p, q, rng=0).pool
-        found = (pool.keys.tobytes(), pool.numbers().tobytes(), pool.twins.tobytes())
+        found = (pool.keys.tobytes(), pool.numbers().tobytes(), pool.first_copy.tobytes())
         first = first or found
         assert found == first
 

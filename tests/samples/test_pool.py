@@ -89,11 +89,11 @@ def test_writing_to_the_numbers_of_a_frame_cannot_change_the_pool() -> None:
 
 def test_twins_point_to_the_first_row_with_their_content() -> None:
     pool = Pool(np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [3.0, 5.0], [1.0, 2.0]]))
-    assert pool.twins.tolist() == [0, 1, 0, 3, 0]
+    assert pool.first_copy.tolist() == [0, 1, 0, 3, 0]
     labelled = Pool(pool.x, y=np.array([0, 0, 1, 0, 0]), task="classification")
-    assert labelled.twins.tolist() == [0, 1, 2, 3, 0]  # the target is content too
+    assert labelled.first_copy.tolist() == [0, 1, 2, 3, 0]  # the target is content too
     frame = Pool(pd.DataFrame({"a": ["x", None, "x", None], "b": [1, 1, 1, 2]}))
-    assert frame.twins.tolist() == [0, 1, 0, 3]
+    assert frame.first_copy.tolist() == [0, 1, 0, 3]
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_twins_point_to_the_first_row_with_their_content() -> None:
 def test_keys_through_the_door_tell_the_same_rows_apart(frame: object) -> None:
     pooled = pool_samples(frame, frame, rng=0)
     again = Pool(pooled.pool.x)
-    assert again.twins.tolist() == pooled.pool.twins.tolist()
-    assert len(set(pooled.pool.twins.tolist())) == 2
+    assert again.first_copy.tolist() == pooled.pool.first_copy.tolist()
+    assert len(set(pooled.pool.first_copy.tolist())) == 2
 
 
 def test_require_finite_counts_and_names_columns() -> None:

@@ -27,7 +27,7 @@ from rdiv.models import (
     PrincipalComponents,
     Ridge,
 )
-from rdiv.samples import Pooled, pool_samples, resolve_seed
+from rdiv.samples import PooledSamples, pool_samples, resolve_seed
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 Y = np.where(X[:, 0] > 0, "up", "down")
@@ -37,7 +37,7 @@ def frame(**columns: Any) -> pl.DataFrame:
     return pl.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]} | columns)
 
 
-def content(pooled: Pooled, side: bool) -> list[Any]:
+def content(pooled: PooledSamples, side: bool) -> list[Any]:
     return sorted(pooled.pool.x[pooled.is_p == side].tolist())
 
 
@@ -593,7 +593,7 @@ def test_padding_inside_long_doubles_is_not_content() -> None:
     if x.dtype.itemsize == 16:
         dirty.view(np.uint8).reshape(8, 16)[:, 10:] = 255  # ten bytes of number, six of padding
     assert (dirty == x).all()
-    assert len(set(pool_samples(x, dirty, rng=0).pool.twins.tolist())) == 8
+    assert len(set(pool_samples(x, dirty, rng=0).pool.first_copy.tolist())) == 8
 
 
 def test_strata_may_be_ints_in_one_sample_and_floats_in_the_other() -> None:

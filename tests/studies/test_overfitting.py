@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rdiv.models import GaussianMixture, Training, Vae
-from rdiv.samples import Pooled, pool_samples
+from rdiv.samples import PooledSamples, pool_samples
 from rdiv.studies.overfitting import METHODS, Risks, climb, overfitting, summarise
 
 pytest.importorskip("torch")
@@ -27,7 +27,7 @@ ASCENTS = (
 )
 
 
-def gap(fitted: Any, pooled: Pooled) -> float:
+def gap(fitted: Any, pooled: PooledSamples) -> float:
     losses = fitted.losses(pooled.pool)
     return abs(losses[pooled.is_p].mean() - losses[~pooled.is_p].mean())
 

@@ -21,7 +21,7 @@ __all__ = ["app", "command"]
 HELP = """Are these two datasets the same for your model?
 
 One model is fitted on both samples together; its mean loss on each is compared, and random
-relabellings of the rows give a p-value that holds at every sample size.
+permutations of the rows give a p-value that holds at every sample size.
 
 Exit codes: 0 it ran; 1 a shift was found and --fail-on-shift was given; 2 bad input, one sentence
 on the error stream says what to do; 3 a fault of rdiv itself; 130 interrupted.

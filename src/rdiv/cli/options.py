@@ -30,8 +30,8 @@ __all__ = [
     "ModelName",
     "NoRows",
     "NotWorseThan",
+    "Permutations",
     "Reference",
-    "Relabellings",
     "Resamples",
     "Seed",
     "Strata",
@@ -132,7 +132,7 @@ Alpha = Annotated[
 ]
 Resamples = Annotated[
     int,
-    typer.Option(metavar="B", help="Random relabellings; the p-value is at least 1 / (B + 1)."),
+    typer.Option(metavar="B", help="Random permutations; the p-value is at least 1 / (B + 1)."),
 ]
 Seed = Annotated[
     int,
@@ -216,12 +216,12 @@ CorrectionName = Annotated[
         "ones among the alarms.",
     ),
 ]
-Relabellings = Annotated[
+Permutations = Annotated[
     int | None,
     typer.Option(
         "--resamples",
         metavar="B",
-        help="Random relabellings; the p-value is at least 1 / (B + 1). By default 999, or as many "
+        help="Random permutations; the p-value is at least 1 / (B + 1). By default 999, or as many "
         "as the number of levels needs.",
         show_default=False,
     ),

@@ -20,10 +20,10 @@ from rdiv.inference.prepared import Prepared
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.grouping import Design
-from rdiv.samples.pooling import Pooled, pool_samples
+from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
-from rdiv.two_sample import check_level, examine, examine_model
+from rdiv.two_sample import check_level, run_model_tests, run_test
 
 __all__ = ["Comparison", "compare"]
 
@@ -90,7 +90,7 @@ def compare(
         )  # fmt: skip
         model = choice.build(pooled.pool).model
         inputs = _inputs(pooled, settings)  # first: its distances are gone when gradients come
-        results, prepared = examine_model(model, pooled, settings, notes=choice.notes)
+        results, prepared = run_model_tests(model, pooled, settings, notes=choice.notes)
         held_out = bool(getattr(model, "held_out", False))
         found = _judge(results, prepared["r-div"], pooled, inputs, held_out)
         if equivalence_margin is not None or not_worse_than is not None:
@@ -115,17 +115,17 @@ def _require_held_out(held_out: bool) -> None:
         )
 
 
-def _inputs(pooled: Pooled, settings: PermutationSettings) -> TwoSampleResult | None:
+def _inputs(pooled: PooledSamples, settings: PermutationSettings) -> TwoSampleResult | None:
     """The energy test of the inputs, on the first rows of each side of the shuffled pool."""
     rows = _input_rows(pooled)
     pool = pooled.pool.take(rows)
     if not np.isfinite(pool.matrix()).all():
         return None  # an array with missing values, for a model that takes them
     part = replace(pooled, pool=pool, is_p=pooled.is_p[rows], places=pooled.places[rows])
-    return examine(Energy(scaled=True), part, settings)[0]
+    return run_test(Energy(scaled=True), part, settings)[0]
 
 
-def _input_rows(pooled: Pooled) -> NDArray[np.intp]:
+def _input_rows(pooled: PooledSamples) -> NDArray[np.intp]:
     """At most `INPUT_ROWS` rows a side, by chance; stratum by stratum, so that pairs stay pairs."""
     order = np.arange(len(pooled.pool))
     if pooled.pool.strata is not None:
@@ -137,7 +137,7 @@ def _input_rows(pooled: Pooled) -> NDArray[np.intp]:
 def _judge(
     results: dict[str, TwoSampleResult],
     prepared: Prepared,
-    pooled: Pooled,
+    pooled: PooledSamples,
     inputs: TwoSampleResult | None,
     held_out: bool,
 ) -> Comparison:

@@ -23,7 +23,7 @@ from rdiv.names import spelled
 from rdiv.results import SCHEMA, as_json, plain
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.grouping import Design
-from rdiv.samples.pooling import Pooled, pool_samples
+from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
 
@@ -234,7 +234,7 @@ def influence_numbers(
     return numbers
 
 
-def _numbers(model: Model, pooled: Pooled, estimand: Estimand) -> Floats:
+def _numbers(model: Model, pooled: PooledSamples, estimand: Estimand) -> Floats:
     pool = pooled.pool
     if estimand == "population" and not isinstance(model, Ridge | Logistic):
         raise InputError(
@@ -250,7 +250,7 @@ def _numbers(model: Model, pooled: Pooled, estimand: Estimand) -> Floats:
     return influence_numbers(losses, gradients, hessian, pooled.is_p)
 
 
-def _gap(numbers: Floats, pooled: Pooled) -> tuple[float, float]:
+def _gap(numbers: Floats, pooled: PooledSamples) -> tuple[float, float]:
     """Mean over current minus mean over reference, and its standard error."""
     prepared = mean_gap(numbers, groups=pooled.pool.groups, strata=pooled.pool.strata)
     observed = prepared.observe(pooled.is_p)
@@ -259,7 +259,7 @@ def _gap(numbers: Floats, pooled: Pooled) -> tuple[float, float]:
     return observed.gap, observed.error
 
 
-def _normal(numbers: Floats, pooled: Pooled, alpha: float) -> Interval:
+def _normal(numbers: Floats, pooled: PooledSamples, alpha: float) -> Interval:
     """Welch's interval of the gap, current minus reference; groups count as single units."""
     gap, error = _gap(numbers, pooled)
     units, variances = [], []

@@ -22,7 +22,7 @@ from rdiv.samples.grouping import FEWEST_UNITS
 from rdiv.samples.pooling import resolve_seed
 from rdiv.samples.sample import as_sample
 
-__all__ = ["FEWEST_ROWS", "compare_many", "relabellings_for"]
+__all__ = ["FEWEST_ROWS", "compare_many", "permutations_for"]
 
 FEWEST_ROWS = 20
 """Rows below which a level is skipped: no test of so few says anything."""
@@ -66,7 +66,7 @@ def compare_many(
         How the p-values of the levels are adjusted: for any false alarm (Holm), or for the share
         of false ones among the alarms (Benjamini and Hochberg).
     n_resamples : int, optional
-        Relabellings for each level. By default 999, or as many as so many levels need; a number
+        Permutations for each level. By default 999, or as many as so many levels need; a number
         too small to ever reject is refused.
 
     Returns
@@ -96,7 +96,7 @@ def compare_many(
         reasons = ", ".join(f"{name} has {why}" for name, why in list(short.items())[:3])
         raise InputError(f"there is no level to compare: {reasons}; give larger ones.")
     seed, share = resolve_seed(rng), alpha / len(tested)
-    draws = relabellings_for(len(tested), alpha, n_resamples)
+    draws = permutations_for(len(tested), alpha, n_resamples)
     settings: dict[str, Any] = {
         "model": model, "target": target, "task": task, "folds": folds, "groups": groups,
         "strata": strata, "alpha": share, "n_resamples": draws, "drivers": drivers, "rng": seed,
@@ -120,12 +120,12 @@ def compare_many(
     return Comparisons(tuple(levels), correction, alpha, draws, seed, by, raised)
 
 
-def relabellings_for(levels: int, alpha: float, asked: int | None) -> int:
-    """Relabellings with which every one of so many levels could be found to shift.
+def permutations_for(levels: int, alpha: float, asked: int | None) -> int:
+    """Permutations with which every one of so many levels could be found to shift.
 
     Examples
     --------
-    >>> print(relabellings_for(4, 0.05, None), relabellings_for(40, 0.05, None))
+    >>> print(permutations_for(4, 0.05, None), permutations_for(40, 0.05, None))
     999 3999
     """
     if not 0 < alpha < 1:
@@ -137,7 +137,7 @@ def relabellings_for(levels: int, alpha: float, asked: int | None) -> int:
         return max(DEFAULT_RESAMPLES, 5 * (least + 1) - 1)
     if asked < least:
         raise InputError(
-            f"{asked} relabellings can never find a shift among {levels} levels at alpha = "
+            f"{asked} permutations can never find a shift among {levels} levels at alpha = "
             f"{alpha:g}; use at least {least}, or leave the number out."
         )
     return asked

@@ -108,12 +108,12 @@ class Comparisons:
     alpha : float
         Level of the whole.
     n_resamples : int
-        Relabellings of each comparison.
+        Permutations of each comparison.
     seed : int
     by : str, optional
         Column whose values are the levels.
     raised : bool
-        Whether the number of relabellings was raised because there are so many levels.
+        Whether the number of permutations was raised because there are so many levels.
 
     Examples
     --------
@@ -183,7 +183,7 @@ class Comparisons:
             *([f"not listed: {left} levels, all of them in the JSON"] if left else []),
             f"together: {_METHODS[self.correction]} over {len(self.tested)} levels at alpha "
             f"{self.alpha:g}; intervals hold for all of them at once",
-            f"relabellings: {self.n_resamples} a level"
+            f"permutations: {self.n_resamples} a level"
             + (", raised because there are so many levels" if self.raised else "")
             + f"; seed {self.seed}",
         ]

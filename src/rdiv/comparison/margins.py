@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError
 from rdiv.inference.intervals import Interval, one_sided_limits, one_sided_pvalue, welch_freedom
 from rdiv.inference.prepared import Prepared
-from rdiv.samples.pooling import Pooled
+from rdiv.samples.pooling import PooledSamples
 
 __all__ = ["MarginTest", "check_margins", "margin_tests"]
 
@@ -104,7 +104,7 @@ def check_margins(equivalence_margin: float | None, not_worse_than: float | None
 
 def margin_tests(
     prepared: Prepared,
-    pooled: Pooled,
+    pooled: PooledSamples,
     alpha: float,
     *,
     equivalence_margin: float | None,
@@ -145,7 +145,7 @@ def margin_tests(
     return equivalent, not_worse
 
 
-def _shape(losses: Floats, pooled: Pooled) -> tuple[float, float]:
+def _shape(losses: Floats, pooled: PooledSamples) -> tuple[float, float]:
     """Degrees of freedom and skewness of the gap, current minus reference."""
     pool, is_p = pooled.pool, pooled.is_p
     if pool.strata is not None:

@@ -140,7 +140,7 @@ class Comparison:
     smallest_detectable_gap : float
         The gap that would be found with 80 % probability.
     results : dict of TwoSampleResult
-        Raw tests by name, r-div, score and omnibus, from one fit and the same relabellings; p is
+        Raw tests by name, r-div, score and omnibus, from one fit and the same permutations; p is
         the reference, q the current sample. A model without gradients has r-div alone.
     adjusted_pvalues : dict of float
         p-values that hold for r-div and score together, by closed testing: the larger of a test's

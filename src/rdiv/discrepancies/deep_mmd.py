@@ -174,7 +174,7 @@ class DeepKernelMmd:
     def gram(self, pool: Pool) -> NDArray[np.float64]:
         """The kernel of all pairs of rows, ``(n, n)``."""
         x = self.inputs(pool)
-        features = evaluate(self.features, x, self.device).reshape(len(x), -1)[pool.twins]
+        features = evaluate(self.features, x, self.device).reshape(len(x), -1)[pool.first_copy]
         gram = gaussian_gram(features, self.feature_bandwidth)
         gram *= 1 - self.share
         gram += self.share

@@ -39,9 +39,9 @@ class HDivergence:
     It sees what separate training would gain. A sample that is merely harder for the same best
     model is `r-div`'s case: four times the spread is invisible to ``pca``, whose directions stay.
 
-    A model that is not a kernel density is fitted twice for every relabelling (in k folds, 2k
+    A model that is not a kernel density is fitted twice for every permutation (in k folds, 2k
     times: boosting in 5 folds is ten trainings), and the test stops early once its decision is
-    certain; the length of ``null_distribution`` says how many relabellings ran.
+    certain; the length of ``null_distribution`` says how many permutations ran.
 
     Side fits keep what the pool decided, so that risks can be subtracted: a kernel density its
     bandwidth and whitening, ``gmm`` and ``pca`` their scaling and number of components. With

@@ -1,4 +1,4 @@
-"""Omnibus: several discrepancies as one test, on the same relabellings."""
+"""Omnibus: several discrepancies as one test, on the same permutations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Omnibus", "combined"]
 
 @dataclass(frozen=True)
 class Omnibus:
-    """The smallest p-value of several discrepancies, ranked among the same relabellings.
+    """The smallest p-value of several discrepancies, ranked among the same permutations.
 
     It is never far from the best of its members, and of exact level without a correction for how
     many there are.
@@ -40,7 +40,7 @@ class Omnibus:
 
     Notes
     -----
-    Every relabelling, the observed one included, is ranked among all in every member; the smallest
+    Every permutation, the observed one included, is ranked among all in every member; the smallest
     of its p-values is its statistic, ties broken by the sum of their logs. If any member learns
     with labels, all members work on the half that was held back from learning.
 
@@ -135,7 +135,7 @@ class _Fits:
         prepared = found if isinstance(found, Prepared) else Prepared(found)
         if prepared.refits:
             raise InputError(
-                f"{type(member).__name__} fits its model anew for every relabelling, which cannot "
+                f"{type(member).__name__} fits its model anew for every permutation, which cannot "
                 "be combined; use score, which sees the same directions from one fit."
             )
         return prepared

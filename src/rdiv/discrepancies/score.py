@@ -42,7 +42,7 @@ class Score:
         ``"ridge"`` sums squares of studentised gaps, whitened by their correlation in the pool: it
         finds signals spread over many parameters. ``"l4"`` sums their fourth powers, parameter by
         parameter: it finds the few that moved. ``"both"`` takes the smaller p-value of the two and
-        ranks it among the same relabellings.
+        ranks it among the same permutations.
     ridge : float
         Added to the correlation matrix, whose mean eigenvalue is 1; blind to the labels.
     studentize : bool, default True
@@ -183,5 +183,5 @@ def _gradients(fitted: Any, pool: Pool) -> Floats:
             f"the model must give finite gradients, got {int((~np.isfinite(gradients)).sum())} NaN "
             "or infinite; check the inputs or use a model with more regularisation."
         )
-    alone = np.array_equal(pool.twins, np.arange(len(pool)))
-    return gradients if alone else gradients[pool.twins]
+    alone = np.array_equal(pool.first_copy, np.arange(len(pool)))
+    return gradients if alone else gradients[pool.first_copy]

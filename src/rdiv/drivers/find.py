@@ -17,7 +17,7 @@ from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.prepared import Prepared
 from rdiv.samples.pool import Pool
-from rdiv.samples.pooling import Pooled
+from rdiv.samples.pooling import PooledSamples
 
 __all__ = ["find_drivers"]
 
@@ -44,7 +44,7 @@ ROWS = (
 
 def find_drivers(
     prepared: Mapping[str, Prepared],
-    pooled: Pooled,
+    pooled: PooledSamples,
     settings: PermutationSettings,
     *,
     held_out: bool,
@@ -55,7 +55,7 @@ def find_drivers(
     ----------
     prepared : mapping
         ``"r-div"`` with losses, and ``"score"`` with gradients where the model has them.
-    pooled : Pooled
+    pooled : PooledSamples
     settings : PermutationSettings
     held_out : bool
         The losses are those of rows that the model was not fitted to.
@@ -101,7 +101,7 @@ def find_drivers(
     )  # fmt: skip
 
 
-def _driver_rows(pooled: Pooled, width: int) -> NDArray[np.intp] | None:
+def _driver_rows(pooled: PooledSamples, width: int) -> NDArray[np.intp] | None:
     """At most so many rows of each sample, by chance; None when those are all.
 
     Given the rows drawn, every way to label them is equally likely under the null, because the
@@ -114,7 +114,7 @@ def _driver_rows(pooled: Pooled, width: int) -> NDArray[np.intp] | None:
     n_p = int(pooled.is_p.sum())
     if max(n_p, len(pool) - n_p) <= most or pool.strata is not None:
         return None
-    codes = pool.twins if pool.groups is None else pool.groups
+    codes = pool.first_copy if pool.groups is None else pool.groups
     first, unit = np.unique(codes, return_index=True, return_inverse=True)[1:]
     rng = pooled.stream("drivers").spawn(1)[0]
     if pool.groups is None and len(first) <= _MANY_COPIES * len(pool):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rdiv.drivers.result import RowDriver
 from rdiv.samples.frames import python_values
 from rdiv.samples.pool import Pool
-from rdiv.samples.pooling import Pooled
+from rdiv.samples.pooling import PooledSamples
 
 __all__ = ["driving_rows", "row_shares"]
 
@@ -21,14 +21,14 @@ MOST_CELLS = 12
 MOST_LETTERS = 80
 
 
-def driving_rows(losses: Floats, pooled: Pooled) -> tuple[RowDriver, ...]:
+def driving_rows(losses: Floats, pooled: PooledSamples) -> tuple[RowDriver, ...]:
     """The rows of current, then those of reference, with the largest shares of the gap.
 
     Parameters
     ----------
     losses : (n,) array
         In the order of the pool.
-    pooled : Pooled
+    pooled : PooledSamples
 
     Examples
     --------

@@ -60,7 +60,7 @@ class Null:
     Parameters
     ----------
     parts : (1 + B, k) array
-        Statistics of the observed split (row 0) and of every relabelling that ran.
+        Statistics of the observed split (row 0) and of every permutation that ran.
     ranked : float
         The observed number that was compared.
     null_distribution : (B,) array
@@ -87,7 +87,7 @@ def permute(
     groups: NDArray[np.intp] | None = None,
     strata: NDArray[np.intp] | None = None,
 ) -> Null:
-    """Compare the observed split of a pool with random relabellings of it.
+    """Compare the observed split of a pool with random permutations of it.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def _sequential(
     limit = max(allowed_exceedances(settings.alpha, settings.n_resamples), 1)
     null: list[float] = []
     exceeded = 0
-    with counting("relabelling", settings.n_resamples) as at:
+    with counting("permutation", settings.n_resamples) as at:
         for wave in _waves(draws, settings.n_jobs):
             at(len(null) + 1)
             for value in _refit_wave(prepared, wave, settings.n_jobs):

@@ -1,4 +1,4 @@
-"""Random relabellings of a pool: uniform subsets of rows, of whole groups, within strata."""
+"""Random permutations of a pool: uniform subsets of rows, of whole groups, within strata."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def mask_sampler(
     groups: NDArray[np.intp] | None = None,
     strata: NDArray[np.intp] | None = None,
 ) -> Sampler:
-    """Make the function that draws ``b`` relabellings as likely as the observed one.
+    """Make the function that draws ``b`` permutations as likely as the observed one.
 
     Rows are exchanged; with groups, whole groups; with strata, only within a stratum. The number
     of rows (groups) that count as p is fixed in each stratum.

@@ -16,11 +16,11 @@ def step_down(parts: NDArray[np.float64]) -> NDArray[np.float64]:
     Parameters
     ----------
     parts : (1 + B, k) array
-        Statistics of the observed split (row 0) and of each relabelling; large means different.
+        Statistics of the observed split (row 0) and of each permutation; large means different.
 
     Notes
     -----
-    The largest observed number is compared with the largest of each relabelling, the second with
+    The largest observed number is compared with the largest of each permutation, the second with
     the largest of the others, and so on; p-values never fall on the way down (Westfall and Young
     1993).
 

@@ -195,7 +195,7 @@ class FittedCrossFit:
 
 
 def fold_of_rows(pool: Pool, folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Assign each row a fold, ``(n,)``: label-blind, even over classes, groups and twins together.
+    """The fold of each row, ``(n,)``: label-blind, even over classes, groups and copies kept whole.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def fold_of_rows(pool: Pool, folds: int, rng: np.random.Generator) -> NDArray[np
     >>> print(bool(fold[0] == fold[2]), sorted(set(fold.tolist())))
     True [0, 1, 2]
     """
-    units = pool.twins if pool.groups is None else pool.groups
+    units = pool.first_copy if pool.groups is None else pool.groups
     _, first, unit = np.unique(units, return_index=True, return_inverse=True)
     if len(first) < folds:
         what = "distinct rows" if pool.groups is None else "groups"

@@ -113,4 +113,4 @@ def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
             f"{who} must give finite losses, got {bad} NaN or infinite of {len(pool)}; "
             "check the inputs or use a model with more regularisation."
         )
-    return values[pool.twins]
+    return values[pool.first_copy]

@@ -23,10 +23,10 @@ from rdiv.planning.result import Plan
 from rdiv.planning.simulation import simulated_curve, size_with_power
 from rdiv.samples.arguments import check_folds, check_settings
 from rdiv.samples.grouping import Design
-from rdiv.samples.pooling import Pooled, pool_samples
+from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
-from rdiv.two_sample import check_level, prepare, texts
+from rdiv.two_sample import check_level, labels, prepare
 
 __all__ = ["plan"]
 
@@ -82,7 +82,7 @@ def plan(
     sizes : sequence of int, optional
         Rows of reference for which the curve is computed.
     trials, n_resamples : int
-        Tests a size and relabellings a test, for a simulation.
+        Tests a size and permutations a test, for a simulation.
     rng : int or Generator, optional
     n_jobs : int, optional
         Trials at a time; the result does not depend on it.
@@ -131,7 +131,7 @@ def plan(
                 n_jobs=n_jobs,
             )  # fmt: skip
             parts = _from_curve(curve, power, share)
-    name, spelled_model = texts(test)
+    name, spelled_model = labels(test)
     notes = {"task": pooled.pool.task, **choice.notes, **parts.pop("notes")}
     return Plan(
         discrepancy=name, model=spelled_model, n_p=n_p, n_q=n_q, seed=pooled.seed, notes=notes,
@@ -141,7 +141,7 @@ def plan(
 
 def _from_variance(
     test: RDivergence,
-    pooled: Pooled,
+    pooled: PooledSamples,
     rows: Sequence[int],
     ratio: float,
     *,

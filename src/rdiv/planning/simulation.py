@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.inference.engine import PermutationSettings
-from rdiv.samples.pooling import Pooled
+from rdiv.samples.pooling import PooledSamples
 from rdiv.threads import one_thread
-from rdiv.two_sample import examine
+from rdiv.two_sample import run_test
 
 __all__ = ["resampled", "simulated_curve", "size_with_power"]
 
 
 def simulated_curve(
     test: Any,
-    pooled: Pooled,
+    pooled: PooledSamples,
     sizes: Sequence[int],
     ratio: float,
     *,
@@ -87,8 +87,8 @@ def size_with_power(curve: dict[str, list[Any]], power: float) -> int | None:
 
 
 def resampled(
-    pooled: Pooled, sizes: tuple[int, int], null: bool, rng: np.random.Generator
-) -> Pooled:
+    pooled: PooledSamples, sizes: tuple[int, int], null: bool, rng: np.random.Generator
+) -> PooledSamples:
     """Two samples drawn with replacement from the two pilots, or both from the pool."""
     everything = np.arange(len(pooled.pool))
     sides = (everything, everything) if null else (
@@ -111,7 +111,7 @@ def resampled(
 
 def _rejects(
     test: Any,
-    pooled: Pooled,
+    pooled: PooledSamples,
     sizes: tuple[int, int],
     null: bool,
     trial: int,
@@ -119,4 +119,4 @@ def _rejects(
 ) -> bool:
     rng = np.random.default_rng(np.random.SeedSequence([*pooled.entropy, *sizes, int(null), trial]))
     with one_thread():
-        return examine(test, resampled(pooled, sizes, null, rng), settings)[0].rejected
+        return run_test(test, resampled(pooled, sizes, null, rng), settings)[0].rejected

@@ -102,7 +102,7 @@ def null_chart(result: Document, key: str = "null") -> Chart:
         key=key,
         title="What chance alone gives",
         description=f"Histogram of the gap in standard errors under {len(null)} random "
-        f"relabellings of the rows: the largest is {amount(highest)}. Observed: {said}, p = "
+        f"permutations of the rows: the largest is {amount(highest)}. Observed: {said}, p = "
         f"{probability(result['pvalue'])}.",
         caption=f"Grey: the gap, in standard errors, when {len(null)} times rows are dealt to the "
         f"two samples by chance. Line: the real split, {said}; p = "

@@ -67,7 +67,7 @@ def _numbers(document: Mapping[str, Any]) -> list[dict[str, str]]:
         _number(
             "p-value of the gap",
             probability(test["pvalue"]),
-            f"{count(draws)} relabellings; none below {probability(1 / (draws + 1))}",
+            f"{count(draws)} permutations; none below {probability(1 / (draws + 1))}",
         ),
         _number(
             "Would have been found",

@@ -162,7 +162,7 @@ def _methods(found: Comparisons) -> str:
     return (
         f"Each level was compared with the whole reference by itself: one model ({model}) fitted "
         "on both together, blind to which row came from which, its losses compared, and rows "
-        f"relabelled by chance {count(found.n_resamples)} times{raised}. Then {hold}. Intervals "
+        f"permuted at random {count(found.n_resamples)} times{raised}. Then {hold}. Intervals "
         f"are those of {each} % for each level, so that they hold for all at once; Holm's method "
         "is a little sharper, so a level may shift while its interval touches 0. P-values are "
         "exact when rows (or whole groups) are independent and both samples come from one "

@@ -53,7 +53,7 @@ def kernel_tests(model: Model) -> dict[str, Any]:
 
 
 def refits(model: Model) -> dict[str, Any]:
-    """H-Div of a network: two trainings from fresh weights for each relabelling."""
+    """H-Div of a network: two trainings from fresh weights for each permutation."""
     return {"H-Div": HDivergence(model, warm=False)}
 
 
@@ -136,12 +136,12 @@ def network_parts(
     trials: int,
     seconds: float,
     *,
-    relabellings: int = 19,
+    permutations: int = 19,
     name: str = "",
     refitted: Mapping[str, Any] | None = None,
     cell: str = "{n}",
 ) -> tuple[Part, Part]:
-    """Tests of one network: those that fit it once, and H-Div, which trains two a relabelling.
+    """Tests of one network: those that fit it once, and H-Div, which trains two a permutation.
 
     `seconds` is about what one training on the pool takes; H-Div stops once its decision is
     certain. `refitted` are the sources of H-Div, where those are fewer.
@@ -152,6 +152,6 @@ def network_parts(
     )
     refit = replace(
         fit, name=f"{front}refits", tests=refits(model), sources=refitted or sources,
-        n_resamples=relabellings, seconds=seconds * (1 + relabellings / 2),
+        n_resamples=permutations, seconds=seconds * (1 + permutations / 2),
     )  # fmt: skip
     return fit, refit

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from rdiv.samples.files import read
 from rdiv.samples.pool import Pool, require_finite
-from rdiv.samples.pooling import Pooled, pool_samples, resolve_seed
+from rdiv.samples.pooling import PooledSamples, pool_samples, resolve_seed
 
-__all__ = ["Pool", "Pooled", "pool_samples", "read", "require_finite", "resolve_seed"]
+__all__ = ["Pool", "PooledSamples", "pool_samples", "read", "require_finite", "resolve_seed"]

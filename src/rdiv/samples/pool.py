@@ -221,15 +221,15 @@ class Pool:
         return content_keys(x, (self.y, self.groups, self.strata))
 
     @cached_property
-    def twins(self) -> NDArray[np.intp]:
+    def first_copy(self) -> NDArray[np.intp]:
         """For every row the position of the first row with the same content, ``(n,)``."""
         order = np.lexsort((self.keys[:, 1], self.keys[:, 0]))  # stable: the first twin leads
         ordered = self.keys[order]
         leads = np.ones(len(order), dtype=bool)
         leads[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-        twins = np.empty(len(order), dtype=np.intp)
-        twins[order] = order[leads][np.cumsum(leads) - 1]
-        return twins
+        first_copy = np.empty(len(order), dtype=np.intp)
+        first_copy[order] = order[leads][np.cumsum(leads) - 1]
+        return first_copy
 
 
 def content_keys(x: Any, labels: Iterable[NDArray[Any] | None]) -> Keys:

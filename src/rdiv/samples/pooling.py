@@ -18,7 +18,7 @@ from rdiv.samples.row_keys import Keys, digest
 from rdiv.samples.rows import DatasetRows, FrameRows
 from rdiv.samples.sample import Sample, as_sample, encode_labels, resolve_task, target_values
 
-__all__ = ["Pooled", "pool_samples", "resolve_seed"]
+__all__ = ["PooledSamples", "pool_samples", "resolve_seed"]
 
 
 Stage = Literal["shuffle", "halves", "learn", "fit", "masks", "drivers"]
@@ -29,7 +29,7 @@ MOST_TARGET = 1e150
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
+class PooledSamples:
     """Two samples as one pool, and what was taken off: origin, places in the files, seed.
 
     Parameters
@@ -81,7 +81,7 @@ def pool_samples(
     strata: Design = None,
     rng: int | np.random.Generator | None = None,
     kind: str | None = None,
-) -> Pooled:
+) -> PooledSamples:
     """Check two samples and join them into a pool that has forgotten which row came from where.
 
     Parameters
@@ -141,7 +141,7 @@ def pool_samples(
         known_keys=keys[order],
     )
     places = np.concatenate([np.arange(n_p), np.arange(n_q)])
-    return Pooled(pool, is_p[order], places[order], seed, entropy)
+    return PooledSamples(pool, is_p[order], places[order], seed, entropy)
 
 
 def _canonical_order(

@@ -15,13 +15,13 @@ from rdiv.models import BY_NAME as MODELS
 from rdiv.models.protocol import FittedModel, Model
 from rdiv.names import spelled
 from rdiv.samples.pool import Pool
-from rdiv.samples.pooling import Pooled, pool_samples
+from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.sources import Source
 from rdiv.studies.own_tests import checked
 from rdiv.studies.study import Contender, Key, Study
 from rdiv.threads import one_thread
-from rdiv.two_sample import examine
+from rdiv.two_sample import run_test
 
 __all__ = ["SharedFits", "run_trial"]
 
@@ -147,7 +147,7 @@ def run_trial(study: Study, key: Key) -> Row:
         protocol, test = _as_agreed(study, key, shared)
         test = checked(test, study.texts[key.source, key.contender][1])
         settings = PermutationSettings(max(study.alphas), study.n_resamples)
-        result, _ = examine(test, pooled, settings)
+        result, _ = run_test(test, pooled, settings)
     seconds = time.perf_counter() - start - drawing
     return {
         **study.identity(key),
@@ -169,9 +169,9 @@ class _Draw:
     p: Any
     q: Any
     seed: int
-    pools: dict[str | None, tuple[Pooled, SharedFits]] = field(default_factory=dict)
+    pools: dict[str | None, tuple[PooledSamples, SharedFits]] = field(default_factory=dict)
 
-    def pool(self, contender: Contender, source: Source) -> tuple[Pooled, SharedFits]:
+    def pool(self, contender: Contender, source: Source) -> tuple[PooledSamples, SharedFits]:
         """The two samples as one pool, for the task of this test, and models fitted to it."""
         kind = contender.kind(source) if has_target(self.p, None) else None
         if kind not in self.pools:

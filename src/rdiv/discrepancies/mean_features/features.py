@@ -157,7 +157,7 @@ class FeatureMeans:
         del rng
         x = pool.matrix()
         require_finite(x, who=self.who)
-        features = _centred(self.features(x)[pool.twins], pool.strata)
+        features = _centred(self.features(x)[pool.first_copy], pool.strata)
         sums, spreads = _side_sums(features, pool.groups), features.std(axis=0)
 
         def plain(masks: Masks) -> Floats:

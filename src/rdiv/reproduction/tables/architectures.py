@@ -41,7 +41,7 @@ TINY: dict[str, Model] = {
 
 def _parts(
     models: dict[str, Model], source: CorruptedCifar10, sizes: tuple[int, ...], trials: int,
-    seconds: float | dict[str, float], relabellings: int = 19,
+    seconds: float | dict[str, float], permutations: int = 19,
 ) -> tuple[Part, ...]:  # fmt: skip
     """The same study with every network."""
     return tuple(
@@ -50,7 +50,7 @@ def _parts(
         for part in network_parts(
             model, {"cifar10": source}, sizes, trials,
             seconds[name] if isinstance(seconds, dict) else seconds, name=name,
-            relabellings=relabellings, cell=f"{name}, N = {{n}}",
+            permutations=permutations, cell=f"{name}, N = {{n}}",
         )
     )  # fmt: skip
 
@@ -68,7 +68,7 @@ TABLE = PowerTable(
         ),
         "laptop": Setting(
             "N = 200 images of 16 x 16 pixels, all of q corrupted by Gaussian noise; narrow "
-            "networks of one or two stages, 8 epochs; 20 trials; H-Div with 19 relabellings, "
+            "networks of one or two stages, 8 epochs; 20 trials; H-Div with 19 permutations, "
             "trained afresh for each. R-Div, score and omnibus, which train once, also as at "
             "`paper` scale: N = 1000, 5 % corrupted.",
             (

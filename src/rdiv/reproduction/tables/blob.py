@@ -30,7 +30,7 @@ TABLE = PowerTable(
         ),
         "laptop": Setting(
             "100 trials for tests that fit once, 40 for those that learn, the latter at 360 points "
-            "only; 99 relabellings.",
+            "only; 99 permutations.",
             (
                 once(TESTS, SOURCES, (90, 180, 360), 100, 0.2, cell=CELL, alphas=LEVELS),
                 *learner_parts(SOURCES, (360,), 40, 4, 3.5, cell=CELL, alphas=LEVELS),

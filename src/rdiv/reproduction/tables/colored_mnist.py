@@ -40,7 +40,7 @@ TABLE = PowerTable(
             ),
         ),
         "laptop": Setting(
-            "N = 100; the paper's network, 10 epochs; 20 trials; H-Div with 19 relabellings, "
+            "N = 100; the paper's network, 10 epochs; 20 trials; H-Div with 19 permutations, "
             "trained afresh for each; tests that learn see the inputs only (networks: 20 epochs).",
             (
                 *network_parts(Mlp(epochs=10), BOTH, (100,), 20, 0.2, cell=CELL),
@@ -50,7 +50,7 @@ TABLE = PowerTable(
         "paper": Setting(
             "N = 1000 (chosen; the paper has none), K = 100, Z = 100.",
             (
-                *network_parts(Mlp(), BOTH, (1000,), 100, 5.0, relabellings=99, cell=CELL),
+                *network_parts(Mlp(), BOTH, (1000,), 100, 5.0, permutations=99, cell=CELL),
                 *learner_parts(PLAIN, (1000,), 100, 10, 60.0, cell=CELL),
             ),
         ),

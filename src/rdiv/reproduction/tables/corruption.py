@@ -67,7 +67,7 @@ CIFAR10_TABLE = PowerTable(
         ),
         "laptop": Setting(
             "N = 200 images of 16 x 16 pixels; ResNet18 an eighth as wide with two of its four "
-            "stages, 8 epochs; 20 trials; H-Div with 19 relabellings, trained afresh for each. "
+            "stages, 8 epochs; 20 trials; H-Div with 19 permutations, trained afresh for each. "
             "R-Div, score and omnibus, which train once, also at N = 1000, 40 trials.",
             (
                 *network_parts(
@@ -83,7 +83,7 @@ CIFAR10_TABLE = PowerTable(
         "paper": Setting(
             "N = 5000, ResNet18 of full size, K = 100, Z = 100, highest severity.",
             network_parts(
-                ResNet18(), CIFAR10(32, *PAPER.cells), (5000,), 100, 14000.0, relabellings=99,
+                ResNet18(), CIFAR10(32, *PAPER.cells), (5000,), 100, 14000.0, permutations=99,
                 cell=CELL,
             ),
         ),
@@ -117,7 +117,7 @@ IMAGENET_TABLE = PowerTable(
         ),
         "laptop": Setting(
             "N = 200 images of 16 x 16 pixels; ResNet18 an eighth as wide with two of its four "
-            "stages, 8 epochs; 20 trials; H-Div with 19 relabellings, trained afresh for each. "
+            "stages, 8 epochs; 20 trials; H-Div with 19 permutations, trained afresh for each. "
             "R-Div, score and omnibus, which train once, also at N = 500, 40 trials.",
             (
                 *network_parts(
@@ -135,7 +135,7 @@ IMAGENET_TABLE = PowerTable(
             "64 x 64 pixels, ResNet18 of full size, K = 100, Z = 100, highest severity.",
             network_parts(
                 ResNet18(), IMAGENET(64, *IMAGENET_PAPER.cells), (500,), 100, 4400.0,
-                relabellings=99, cell=CELL,
+                permutations=99, cell=CELL,
             ),
         ),
     },

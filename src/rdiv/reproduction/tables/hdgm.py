@@ -46,7 +46,7 @@ BY_DIMENSION = PowerTable(
         ),
         "laptop": Setting(
             "500 rows of each sample where the paper has 4000; 100 trials for tests that fit once, "
-            "40 for those that learn, the latter in dimension 10 only; 99 relabellings.",
+            "40 for those that learn, the latter in dimension 10 only; 99 permutations.",
             (
                 once(TESTS, dimensions(3, 10, 20), (500,), 100, 0.6, cell=CELL),
                 *learner_parts(dimensions(10), (500,), 40, 4, 5.0, cell=CELL),
@@ -81,7 +81,7 @@ BY_SIZE = PowerTable(
         "laptop": Setting(
             "500 and 1000 rows of each sample where the paper has 1000 to 5000; 100 trials for "
             "tests that fit once, 40 for those that learn, the latter at 500 rows only (the cell "
-            "that the table of dimensions has too); 99 relabellings.",
+            "that the table of dimensions has too); 99 permutations.",
             (
                 once(TESTS, dimensions(10), (500, 1000), 100, 1.2, cell=CELL),
                 *learner_parts(dimensions(10), (500,), 40, 4, 5.0, cell=CELL),

@@ -40,7 +40,7 @@ TABLE = PowerTable(
         ),
         "laptop": Setting(
             "N = 1000 only; 100 trials for tests that fit once, 40 for those that learn; 99 "
-            "relabellings; the four jet angles as columns.",
+            "permutations; the four jet angles as columns.",
             (
                 once(TESTS, SOURCES, (1000,), 100, 1.0),
                 *learner_parts(SOURCES, (1000,), 40, 4, 9.0),

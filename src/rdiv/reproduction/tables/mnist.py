@@ -30,10 +30,10 @@ SHORT = learners(Training(epochs=20))
 
 def _parts(
     model: Vae, size: int, sizes: tuple[int, ...], trials: tuple[int, int], seconds: float,
-    relabellings: int = 19,
+    permutations: int = 19,
 ) -> tuple[Part, Part]:  # fmt: skip
     sources = {"mnist": Mnist(size=size)}
-    fit, refit = network_parts(model, sources, sizes, trials[0], seconds, relabellings=relabellings)
+    fit, refit = network_parts(model, sources, sizes, trials[0], seconds, permutations=permutations)
     once = {**fit.tests, "MMD-O (median)": GaussianMmd()}
     often = {**refit.tests, "cross-risk": CrossRisk(model, warm=False)}
     refit = replace(refit, tests=often, trials=trials[1], seconds=2 * refit.seconds)
@@ -55,8 +55,8 @@ TABLE = PowerTable(
         ),
         "laptop": Setting(
             "N = 200; digits at 16 x 16 pixels; 30 epochs; 100 trials for tests that fit once, 40 "
-            "for H-Div and cross-risk (19 relabellings, trained afresh for each) and for those "
-            "that learn (networks of the latter: 20 epochs); 99 relabellings else.",
+            "for H-Div and cross-risk (19 permutations, trained afresh for each) and for those "
+            "that learn (networks of the latter: 20 epochs); 99 permutations else.",
             (
                 *_parts(Vae(epochs=30), 16, (200,), (100, 40), 0.4),
                 *learner_parts({"mnist": Mnist(size=16)}, (200,), 40, 2, 5.0, SHORT),
@@ -77,7 +77,7 @@ TABLE = PowerTable(
         "classifiers can be above the paper's and the autoencoder below without either being "
         "wrong. The rows ME to MMD-D seem to be those of Liu et al. (2020), where MMD-D has the "
         "same average, 0.910.",
-        "The published script draws new data for each relabelling and trains again, which is not "
+        "The published script draws new data for each permutation and trains again, which is not "
         "a permutation test of one pair, and it rejects at rank 5 counted from 0 (6 %).",
         "An autoencoder fitted to both samples reconstructs both, so the gap of its mean losses "
         "can be small beside their spread; score looks at the gradients of the same fit.",

@@ -48,7 +48,7 @@ BY_DOMAIN = PowerTable(
         ),
         "laptop": Setting(
             "N = 100 images of 32 x 32 pixels; AlexNet an eighth as wide, 15 epochs; 20 trials; "
-            "H-Div with 19 relabellings, trained afresh for each, in two of the six pairs.",
+            "H-Div with 19 permutations, trained afresh for each, in two of the six pairs.",
             network_parts(
                 SMALL, pairs(32, *PAPER.cells), (100,), 20, 2.0,
                 refitted=pairs(32, "A+C", "P+S"), cell=CELL,
@@ -58,7 +58,7 @@ BY_DOMAIN = PowerTable(
             "N = 500 (chosen; the paper has none) images of 64 x 64 pixels, AlexNet of full size, "
             "K = 100, Z = 100.",
             network_parts(
-                AlexNet(), pairs(64, *PAPER.cells), (500,), 100, 800.0, relabellings=99, cell=CELL
+                AlexNet(), pairs(64, *PAPER.cells), (500,), 100, 800.0, permutations=99, cell=CELL
             ),
         ),
     },
@@ -66,7 +66,7 @@ BY_DOMAIN = PowerTable(
 )  # fmt: skip
 
 
-# H-Div trains two networks for each relabelling, so a laptop has it at the smallest size only.
+# H-Div trains two networks for each permutation, so a laptop has it at the smallest size only.
 _, H_DIV = network_parts(SMALL, pairs(32, "A+C"), (50,), 20, 1.0)
 
 BY_SIZE = PowerTable(
@@ -82,7 +82,7 @@ BY_SIZE = PowerTable(
         ),
         "laptop": Setting(
             "N = 50, 150 and 500 images of 32 x 32 pixels; AlexNet an eighth as wide, 15 epochs; "
-            "20 trials; H-Div with 19 relabellings, trained afresh for each, at N = 50 only (at "
+            "20 trials; H-Div with 19 permutations, trained afresh for each, at N = 50 only (at "
             "N = 100 in the table of domains).",
             (
                 once(model_tests(SMALL), pairs(32, "A+C"), (50, 150, 500), 20, 3.0),
@@ -93,7 +93,7 @@ BY_SIZE = PowerTable(
             "N = 100 to 1000 (chosen; the text has none) images of 64 x 64 pixels, AlexNet of full "
             "size, K = 100, Z = 100.",
             network_parts(
-                AlexNet(), pairs(64, "A+C"), (100, 200, 400, 700, 1000), 100, 800.0, relabellings=99
+                AlexNet(), pairs(64, "A+C"), (100, 200, 400, 700, 1000), 100, 800.0, permutations=99
             ),
         ),
     },
