@@ -52,7 +52,10 @@ def test_files_and_document(run: Run, tmp_path: Path, monkeypatch: pytest.Monkey
         (("reproduce", "blop"), "unknown table 'blop'; did you mean 'blob'?"),
         ((*SMOKE, "--scale", "huge"), "a scale is smoke, laptop or paper, got 'huge'."),
         ((*SMOKE, "--jobs", "2", "--scheduler", "local:2"), "choose one of them."),
-        (("noisy-pair", "--scheduler", "local:2"), "does not run on a cluster; use --jobs"),
+        (
+            ("reproduce", "noisy-pair", "--scheduler", "local:2"),
+            "does not run on a cluster; use --jobs",
+        ),
     ],
 )
 def test_refusals(run: Run, arguments: tuple[str, ...], sentence: str) -> None:

@@ -14,7 +14,7 @@ import rdiv
 from rdiv.discrepancies import Energy, RDivergence
 from rdiv.models import GaussianMixture
 from rdiv.sources import Blob, Hdgm, Higgs, Pair
-from rdiv.studies.study import Contender, as_contender, as_study
+from rdiv.studies.study import StudyTest, as_study, as_study_test
 
 
 def study(source: Any = "blob", tests: Any = "energy", **settings: Any) -> Any:
@@ -94,14 +94,14 @@ def test_the_document_changes_with_the_data_of_a_pair() -> None:
     ],
 )
 def test_contenders(given: Any, text: tuple[str, str | None], label: str) -> None:
-    contender = as_contender(given)
+    contender = as_study_test(given)
     assert contender.texts(Blob()) == text
     assert contender.label(Blob()) == label
-    assert as_contender(contender) is contender
+    assert as_study_test(contender) is contender
 
 
 def test_a_source_without_a_model_leaves_the_choice_to_the_data() -> None:
-    assert as_contender("r-div").texts(Pair([1.0], [1.0])) == ("r-div", None)
+    assert as_study_test("r-div").texts(Pair([1.0], [1.0])) == ("r-div", None)
     found = rdiv.power_study(shifted, "r-div", sizes=10, trials=1)
     assert found.table()["model"] == ["kde"]
 
@@ -118,7 +118,7 @@ def test_a_source_without_a_model_leaves_the_choice_to_the_data() -> None:
 )
 def test_what_is_no_contender(given: Any, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
-        as_contender(given)
+        as_study_test(given)
 
 
 @pytest.mark.parametrize(
@@ -152,4 +152,4 @@ def test_two_studies_are_two() -> None:
     assert study().token != study().token
     assert "token" not in study().to_dict()
     assert "token" not in repr(study())
-    assert isinstance(study().contenders[0], Contender)
+    assert isinstance(study().contenders[0], StudyTest)

@@ -20,7 +20,7 @@ from rdiv.sources import BY_NAME as SOURCES
 from rdiv.sources import Source, as_source
 from rdiv.two_sample import check_level
 
-__all__ = ["Contender", "Key", "Study", "as_contender", "as_study"]
+__all__ = ["Key", "Study", "StudyTest", "as_study", "as_study_test"]
 
 Train = Literal["half", "fresh"]
 MOST = 2**31 - 1  # rows, trials or repeats; far beyond any memory or patience
@@ -39,7 +39,7 @@ class Key:
 
 
 @dataclass(frozen=True, eq=False)
-class Contender:
+class StudyTest:
     """A test that takes part: a discrepancy object, or a name with the name of a model.
 
     Parameters
@@ -90,15 +90,15 @@ class Contender:
         return getattr(source, "model", None) if takes else None
 
 
-def as_contender(given: Any) -> Contender:
+def as_study_test(given: Any) -> StudyTest:
     """Read ``NAME``, ``NAME:MODEL`` or take a discrepancy object.
 
     Examples
     --------
-    >>> print(as_contender("r-div:gmm"))
-    Contender(discrepancy='r-div', model='gmm')
+    >>> print(as_study_test("r-div:gmm"))
+    StudyTest(discrepancy='r-div', model='gmm')
     """
-    if isinstance(given, Contender):
+    if isinstance(given, StudyTest):
         return given
     if not isinstance(given, str):
         if isinstance(given, type):
@@ -109,13 +109,13 @@ def as_contender(given: Any) -> Contender:
             raise InputTypeError(
                 f"a test must be a name or have prepare(pool, rng), got {type(given).__name__}."
             )
-        return Contender(given)
+        return StudyTest(given)
     name, _, model = given.partition(":")
     chosen_from(DISCREPANCIES, name, "discrepancy")
     if model:
         chosen_from(MODELS, model, "model")
         choose(name, model=model, supervised=False)  # refuses a model where none belongs
-    return Contender(name, model or None)
+    return StudyTest(name, model or None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ class Study:
     Parameters
     ----------
     sources : tuple of Source
-    contenders : tuple of Contender
+    contenders : tuple of StudyTest
     sizes : tuple of int
         Rows of p.
     trials, repeats : int
@@ -148,7 +148,7 @@ class Study:
     """
 
     sources: tuple[Source, ...]
-    contenders: tuple[Contender, ...]
+    contenders: tuple[StudyTest, ...]
     sizes: tuple[int, ...]
     trials: int = 100
     repeats: int = 1
@@ -245,7 +245,7 @@ def as_study(
         raise InputError(f"train must be 'half' or 'fresh', got {train!r}.")
     study = Study(
         sources=tuple(as_source(source) for source in listed),
-        contenders=tuple(as_contender(test) for test in tests),
+        contenders=tuple(as_study_test(test) for test in tests),
         sizes=tuple(int(n) for n in rows),
         trials=int(trials),
         repeats=int(repeats),

@@ -19,7 +19,7 @@ from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.sources import Source
 from rdiv.studies.own_tests import checked
-from rdiv.studies.study import Contender, Key, Study
+from rdiv.studies.study import Key, Study, StudyTest
 from rdiv.threads import one_thread
 from rdiv.two_sample import run_test
 
@@ -171,7 +171,7 @@ class _Draw:
     seed: int
     pools: dict[str | None, tuple[PooledSamples, SharedFits]] = field(default_factory=dict)
 
-    def pool(self, contender: Contender, source: Source) -> tuple[PooledSamples, SharedFits]:
+    def pool(self, contender: StudyTest, source: Source) -> tuple[PooledSamples, SharedFits]:
         """The two samples as one pool, for the task of this test, and models fitted to it."""
         kind = contender.kind(source) if has_target(self.p, None) else None
         if kind not in self.pools:
