@@ -66,7 +66,8 @@ def test_a_network_is_retrained_around_wrong_labels(digits: tuple[Any, ...]) -> 
     network = Mlp(hidden=(64,), training=Training(epochs=30, learning_rate=5e-3))
     plain = RobustClassifier(network, noise_rate=0.0, folds=None, random_state=0).fit(x, given)
     robust = RobustClassifier(network, folds=3, random_state=0).fit(x, given)
-    assert robust.score(x_test, y_test) > plain.score(x_test, y_test) + 0.02
+    assert robust.score(x_test, y_test) > 0.6  # one in ten by chance
+    assert robust.score(x_test, y_test) > plain.score(x_test, y_test) + 0.05
     assert np.allclose(robust.predict_proba(x_test).sum(axis=1), 1)
     again = clone(robust).fit(x, given)
     assert (again.predict_proba(x_test) == robust.predict_proba(x_test)).all()

@@ -81,7 +81,7 @@ def test_other_errors_are_not_taken_for_divergence(monkeypatch: pytest.MonkeyPat
 
 
 def test_retraining_helps_where_the_objective_is_bounded() -> None:
-    """Four clusters, and enough rows to judge by: a trial gains 0.03 with a spread of 0.01."""
+    """A trial gains 0.03 with a spread of 0.01; the same training once more gains nothing."""
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(4, 10))
     centres *= 3 / np.linalg.norm(centres, axis=1, keepdims=True)
@@ -90,7 +90,7 @@ def test_retraining_helps_where_the_objective_is_bounded() -> None:
     settings = {**SETTINGS, "shares": (0.3,), "objectives": ("complementary",), "trials": 3}
     settings["model"] = Mlp(hidden=(64,), training=Training(epochs=20, learning_rate=0.01))
     found = noise_sweep((x[:400], y[:400]), (x[400:], y[400:]), rate=0.3, **settings)
-    assert np.mean([row["retrained"] - row["pretrained"] for row in found.rows]) > 0
+    assert np.mean([row["retrained"] - row["pretrained"] for row in found.rows]) > 0.015
 
 
 def test_unknown_names_are_refused() -> None:
