@@ -27,6 +27,10 @@ SETTINGS = {  # what /proc/cpuinfo calls the instruction set, and the values of 
     "avx2": ("avx2", "avx2 AVX2 AVX2 Haswell X86_V4,AVX512_ICL,AVX512_SPR"),
     "avx512": ("avx512f", "avx512 AVX512_CORE AVX512 SkylakeX AVX512_SPR"),
 }
+PATIENT = {
+    "OMP_WAIT_POLICY": "passive",
+    "OPENBLAS_THREAD_TIMEOUT": "4",
+}  # idle threads must not spin
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -54,7 +58,7 @@ def run(variables: dict[str, str], threads: int, options: list[str]) -> int:
     """The exit code of pytest."""
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2"]
     command += ["-m", "trains and not slow", *options]
-    environment = os.environ | variables | {"RDIV_TEST_THREADS": str(threads)}
+    environment = os.environ | variables | PATIENT | {"RDIV_TEST_THREADS": str(threads)}
     return subprocess.run(command, cwd=ROOT, env=environment).returncode
 
 

@@ -33,7 +33,7 @@ from rdiv.drivers import slices as slice_stage
 from rdiv.drivers.find import find_drivers
 from rdiv.inference.engine import PermutationSettings
 from rdiv.models import CrossFit, Frozen, Model, Ridge
-from rdiv.models.corrections import linear_correction
+from rdiv.models.corrections import correction_owners, linear_correction
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
 from rdiv.threads import one_thread
@@ -55,6 +55,10 @@ class Deployed:
     def gradients(self, pool: Pool) -> Floats:
         """Residuals times inputs."""
         return linear_correction(2 * self._off(pool)[:, None], pool)
+
+    def gradient_owners(self, pool: Pool) -> tuple[str | None, ...]:
+        """An offset, then one input a column."""
+        return correction_owners(pool)
 
     def _off(self, pool: Pool) -> Floats:
         assert pool.y is not None
@@ -218,7 +222,7 @@ def broken(which: str) -> Any:
     """The same procedure with a mistake."""
     if which == BROKEN[0]:
         everything = lambda pool, is_p, rng: (np.arange(len(pool)), np.arange(len(pool)))  # noqa: E731
-        return mock.patch.object(slice_stage, "halves", everything)
+        return mock.patch.object(slice_stage, "halves_of", everything)
 
     def each(parts: Floats) -> Floats:
         return np.asarray((parts >= parts[0]).mean(axis=0))

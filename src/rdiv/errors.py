@@ -38,26 +38,26 @@ class InputTypeError(InputError, TypeError):
     """A thing of a kind that cannot be used here."""
 
 
-class InputFileError(InputError, OSError):
+# Python's class comes first where it has a constructor of its own: pickles ask the first one.
+
+
+class InputFileError(OSError, InputError):
     """A file that cannot be read or written."""
 
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
 
-
-class MissingFileError(InputFileError, FileNotFoundError):
+class MissingFileError(FileNotFoundError, InputFileError):
     """A file that is not there."""
 
 
-class MissingExtraError(InputError, ImportError):
+class MissingExtraError(ImportError, InputError):
     """A package that this needs and that is not installed; the sentence names the extra."""
 
 
-class WorkerError(InputError, ChildProcessError):
+class WorkerError(ChildProcessError, InputError):
     """Worker processes that died, usually for want of memory."""
 
 
-class SchedulerError(InputError, ConnectionError):
+class SchedulerError(ConnectionError, InputError):
     """A cluster that does not answer."""
 
 

@@ -172,5 +172,6 @@ def test_a_swallowed_interrupt_is_remembered(
 def test_every_mistake_is_an_input_error_and_travels(name: str) -> None:
     """Workers send exceptions as pickles; the class and the sentence arrive."""
     error = pickle.loads(pickle.dumps(getattr(errors, name)("what to do.")))
+    assert type(error).__new__(type(error)).args == ()  # as distributed makes them anew
     assert isinstance(error, errors.InputError)
     assert (type(error).__name__, str(error)) == (name, "what to do.")

@@ -35,23 +35,23 @@ def learned(test: Any, n_p: int = 15, n_q: int = 15, shift: float = 1.0, seed: i
 
 
 def slow_odds(classifier: Any, train: np.ndarray, is_p: np.ndarray, x: np.ndarray) -> list[float]:
-    """Log odds of p for each row, as if both samples were equally large in training."""
+    """Log odds of q for each row, as if both samples were equally large in training."""
     fitted = classifier.fit(train, is_p)
     prior = np.log(is_p.sum() / (~is_p).sum())
     odds = []
     for row in x:
         q, p = fitted.predict_proba(row[None])[0]
-        odds.append(np.log(p / q) - prior)
+        odds.append(np.log(q / p) + prior)
     return odds
 
 
 def slow_statistic(odds: list[float], mask: np.ndarray, accuracy: bool) -> float:
     right = {True: [], False: []}
     for value, of_p in zip(odds, mask, strict=True):
-        right[bool(of_p)].append(float((value > 0) == of_p) if accuracy else value)
+        right[bool(of_p)].append(float((value < 0) == of_p) if accuracy else value)
     if accuracy:
         return (np.mean(right[True]) + np.mean(right[False])) / 2
-    return np.mean(right[True]) - np.mean(right[False])
+    return np.mean(right[False]) - np.mean(right[True])
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -93,7 +93,7 @@ def test_a_certain_classifier_does_not_give_infinite_odds() -> None:
     forest = RandomForestClassifier(5, random_state=0)
     fitted = learned(LogitC2st(forest), shift=9.0)
     odds = fitted.log_odds(Pool(np.array([[9.0, 9.0], [0.0, 0.0]])))
-    np.testing.assert_allclose(odds, [np.log(31), -np.log(31)])
+    np.testing.assert_allclose(odds, [-np.log(31), np.log(31)])
 
 
 @pytest.mark.parametrize("test", TESTS)

@@ -387,3 +387,9 @@ def test_groups_and_strata_reach_the_statistic_of_a_test() -> None:
     plain = rdiv.two_sample_test(x[:30], x[30:], model="pca", n_resamples=19, rng=0)
     assert grouped.statistic == pytest.approx(plain.statistic)
     assert grouped.ranked != pytest.approx(plain.ranked)
+
+
+def test_constant_losses_of_unequal_samples_have_no_gap() -> None:
+    """Three times 3.518 over three is not 3.518; that is no difference."""
+    found = mean_gap(np.full(5, 3.518)).observe(np.arange(5) < 2)
+    assert (found.gap, found.statistic, found.error) == (0.0, 0.0, 0.0)

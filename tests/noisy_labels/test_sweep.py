@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from rdiv.errors import DivergedError
 from rdiv.models import Mlp, Training
 from rdiv.noisy_labels import noise_sweep
 from rdiv.noisy_labels import sweep as module
@@ -62,7 +63,7 @@ def test_precision_and_recall_meet_where_as_many_rows_are_noisy_as_are_wrong() -
 
 def test_means_count_what_diverged(monkeypatch: pytest.MonkeyPatch) -> None:
     def diverge(*_: Any) -> Any:
-        raise ValueError("training diverged: the loss became nan")
+        raise DivergedError("training diverged: the loss became nan")
 
     monkeypatch.setattr(module, "retrain", diverge)
     found = noise_sweep(*DATA, **{**SETTINGS, "objectives": ("difference",)})

@@ -235,14 +235,15 @@ def test_the_model_of_a_learner_is_named_whatever_the_protocol() -> None:
 
 
 def test_a_statistic_that_is_not_finite_or_not_a_python_float() -> None:
-    from rdiv.inference.prepared import Prepared
+    from rdiv.inference.prepared import Observed, Prepared
 
     @dataclass(frozen=True)
     class Odd:
         value: Any
 
         def prepare(self, pool: Any, rng: Any) -> Any:
-            return Prepared(Plain().prepare(pool, rng), value=lambda is_p: self.value)
+            reported = Observed(self.value)
+            return Prepared(Plain().prepare(pool, rng), observed=lambda is_p: reported)
 
     found = rows(shifted, [Odd(float("inf")), Odd(np.float32(0.5))], trials=1)
     assert [row["statistic"] for row in found] in ([None, 0.5], [0.5, None])

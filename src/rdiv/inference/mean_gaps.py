@@ -63,7 +63,8 @@ def mean_gap(
         gaps, errors = measure(is_p[None])
         # Sums rounded once, in any order: identical samples have a gap of exactly 0.
         risk_p, risk_q = (fsum(losses[side]) / int(side.sum()) for side in (is_p, ~is_p))
-        gap = risk_q - risk_p if strata is None else float(gaps[0, 0])
+        exact = strata is None and gaps[0, 0] != 0  # else what is left is rounding
+        gap = risk_q - risk_p if exact else float(gaps[0, 0])
         return Observed(abs(gap), risk_p, risk_q, gap, float(errors[0, 0]))
 
     return Prepared(lambda masks: np.abs(gaps(masks)[:, 0]), observed=observed, losses=losses)
