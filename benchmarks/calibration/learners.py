@@ -36,8 +36,7 @@ from rdiv.discrepancies import (
 )
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap
-from rdiv.models.networks.bounded import BoundedNetwork
-from rdiv.models.networks.classifier import NetworkClassifier
+from rdiv.models.networks.default_networks import BoundedNetwork, NetworkClassifier
 from rdiv.models.networks.training import Training
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread

@@ -19,8 +19,7 @@ from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.masks import mask_sampler, random_subsets
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.models import CrossFit, GaussianMixture, PrincipalComponents
-from rdiv.models.networks.bounded import BoundedNetwork
-from rdiv.models.networks.classifier import NetworkClassifier
+from rdiv.models.networks.default_networks import BoundedNetwork, NetworkClassifier
 from rdiv.models.networks.training import Training
 from rdiv.samples import Pool, pool_samples
 from rdiv.two_sample import halves_of, prepare, run_test

@@ -15,7 +15,7 @@ from rdiv.discrepancies import AccuracyC2st, LogitC2st
 from rdiv.discrepancies.c2st import Scored
 from rdiv.inference.masks import random_subsets
 from rdiv.models import CrossFit, KernelDensity, Logistic
-from rdiv.models.networks.classifier import NetworkClassifier
+from rdiv.models.networks.default_networks import NetworkClassifier
 from rdiv.models.networks.training import Training
 from rdiv.samples import Pool, pool_samples
 from rdiv.two_sample import halves_of

@@ -13,7 +13,7 @@ from rdiv.discrepancies import LDivergence, RDivergence
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.masks import random_subsets
 from rdiv.models import GaussianMixture, KernelDensity
-from rdiv.models.networks.bounded import BoundedNetwork
+from rdiv.models.networks.default_networks import BoundedNetwork
 from rdiv.models.networks.modules import evaluate
 from rdiv.models.networks.torch_model import FittedTorchModel
 from rdiv.models.networks.training import Training

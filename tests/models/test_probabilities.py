@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from rdiv.losses import log_loss
 from rdiv.models import Boosting, CrossFit, Estimator, Frozen, Logistic, Mlp, ResNet18, Training
-from rdiv.models.networks.classifier import NetworkClassifier
+from rdiv.models.networks.default_networks import NetworkClassifier
 from rdiv.samples.pool import Pool
 
 pytestmark = pytest.mark.trains

@@ -6,7 +6,7 @@ import pytest
 
 from rdiv.reproduction import BY_NAME
 from rdiv.reproduction.power_table import PowerTable
-from rdiv.reproduction.reported import paired, printed
+from rdiv.reproduction.protocol import paired, printed
 
 COUNTS = {
     "higgs": 48, "mnist": 40, "pacs": 12, "colored-mnist": 8, "corruption-cifar10": 32,

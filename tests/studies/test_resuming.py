@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rdiv.studies.resuming import resume_map
+from rdiv.studies.journal import resume_map
 
 KEYS = [{"x": x, "seed": 0} for x in range(4)]
 

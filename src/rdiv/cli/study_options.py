@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rdiv.cli.known_names import known_names
-from rdiv.cli.options import DISCREPANCIES, MODELS
+from rdiv.cli.options import DISCREPANCIES, MODELS, known_names
 
 __all__ = [
     "SOURCES",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from rdiv.discrepancies.c2st import AccuracyC2st, LogitC2st
 from rdiv.discrepancies.cross_risk import CrossRisk
 from rdiv.discrepancies.deep_mmd import DeepMmd
-from rdiv.discrepancies.describing import Description, describe
 from rdiv.discrepancies.energy import Energy
 from rdiv.discrepancies.h_divergence import HDivergence
 from rdiv.discrepancies.l_divergence import LDivergence
@@ -14,7 +13,7 @@ from rdiv.discrepancies.mean_features.mean_embedding import MeanEmbedding
 from rdiv.discrepancies.mean_features.smooth_cf import SmoothCharacteristicFunction
 from rdiv.discrepancies.mmd import GaussianMmd
 from rdiv.discrepancies.omnibus import Omnibus
-from rdiv.discrepancies.protocol import Discrepancy, Learner
+from rdiv.discrepancies.protocol import Description, Discrepancy, Learner, describe
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.score import Score
 from rdiv.inference.prepared import Prepared

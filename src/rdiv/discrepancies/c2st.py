@@ -14,7 +14,7 @@ from rdiv.inference.mean_gaps import mean_gaps
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.losses import log_loss
 from rdiv.models.adapters import as_model
-from rdiv.models.networks.classifier import NetworkClassifier
+from rdiv.models.networks.default_networks import NetworkClassifier
 from rdiv.models.networks.modules import is_module
 from rdiv.models.networks.torch_model import FittedTorchModel
 from rdiv.models.protocol import FittedModel, Model, check_losses

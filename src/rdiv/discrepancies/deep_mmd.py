@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from rdiv.discrepancies.gram import check_memory, gaussian_gram, unbiased_mmd
 from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.prepared import Prepared
-from rdiv.models.networks.batches import batchable_rows
 from rdiv.models.networks.inputs import NetworkInputs, fit_inputs
 from rdiv.models.networks.modules import (
     evaluate,
@@ -23,6 +22,7 @@ from rdiv.models.networks.modules import (
     tensor,
 )
 from rdiv.models.networks.training import Training, train
+from rdiv.models.networks.updates import batchable_rows
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread
 

@@ -13,11 +13,11 @@ from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.mean_gaps import mean_gap, mean_gaps
 from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.models.adapters import as_model
-from rdiv.models.networks.batches import batchable_rows
-from rdiv.models.networks.bounded import BoundedNetwork
+from rdiv.models.networks.default_networks import BoundedNetwork
 from rdiv.models.networks.modules import is_module, tensor
 from rdiv.models.networks.torch_model import FittedTorchModel
 from rdiv.models.networks.training import Training, train
+from rdiv.models.networks.updates import batchable_rows
 from rdiv.models.protocol import FittedModel, check_losses
 from rdiv.samples.pool import Pool
 
@@ -34,7 +34,7 @@ class LDivergence:
     ----------
     model : torch.nn.Module or BoundedNetwork, optional
         The hypotheses are the networks of this shape, with a loss between 0 and 1: see
-        `rdiv.models.networks.bounded.BoundedNetwork`, which is also the default.
+        `rdiv.models.networks.default_networks.BoundedNetwork`, which is also the default.
     hypotheses : sequence, optional
         A finite list instead. Each is a fitted model (it has ``losses(pool)``) or a function from
         the pool to one loss per row, either trained on neither sample; or a model or its name,

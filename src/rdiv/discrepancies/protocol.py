@@ -1,7 +1,8 @@
-"""What a discrepancy is: label-blind work once, then a number for every way to split the pool."""
+"""What a discrepancy is, and what every one says of itself."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from rdiv.inference.prepared import Prepared, Statistic
 from rdiv.samples.pool import Pool
 
-__all__ = ["Discrepancy", "Learner"]
+__all__ = ["Description", "Discrepancy", "Learner", "describe"]
 
 
 class Discrepancy(Protocol):
@@ -36,3 +37,58 @@ class Learner(Protocol):
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Discrepancy:
         """Learn on the training half; the discrepancy returned sees only the other half."""
         ...
+
+
+@dataclass(frozen=True)
+class Description:
+    """One discrepancy in words.
+
+    Parameters
+    ----------
+    name : str
+        Its name in ``BY_NAME``.
+    cls : str
+        Its class in ``rdiv.discrepancies``.
+    compares : str
+        What its statistic compares.
+    model : str
+        What it takes for ``model=``, or "none".
+    learns : str
+        How it learns from labels; "no" when it is blind to them and tests all rows.
+    cost : str
+        What grows with the data.
+    sees : str
+        The differences that it finds.
+    citation : str
+    """
+
+    name: str
+    cls: str
+    compares: str
+    model: str
+    learns: str
+    cost: str
+    sees: str
+    citation: str
+
+
+ATTRIBUTES = ("compares", "takes", "learning", "cost", "sees", "citation")
+"""Of every class in ``BY_NAME``: the texts of a `Description`, in its order."""
+
+
+def describe() -> tuple[Description, ...]:
+    """What each discrepancy compares, takes, learns, costs and sees, with its citation.
+
+    Examples
+    --------
+    >>> for test in describe()[:2]:
+    ...     print(f"{test.name}: {test.sees}")
+    r-div: what changes the model's average loss
+    h-div: where separate training would help
+    """
+    from rdiv.discrepancies import BY_NAME
+
+    return tuple(
+        Description(name, cls.__name__, *(getattr(cls, attribute) for attribute in ATTRIBUTES))
+        for name, cls in BY_NAME.items()
+    )

@@ -19,7 +19,7 @@ from rdiv.discrepancies import (
     Score,
     SmoothCharacteristicFunction,
 )
-from rdiv.models.networks.classifier import NetworkClassifier
+from rdiv.models.networks.default_networks import NetworkClassifier
 from rdiv.models.networks.training import Training
 from rdiv.models.protocol import Model
 from rdiv.reproduction.power_table import Part

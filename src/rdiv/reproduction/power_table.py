@@ -9,8 +9,7 @@ from typing import Any
 
 from rdiv.names import spelled
 from rdiv.reproduction.power_page import dots, page
-from rdiv.reproduction.protocol import Line, Plan, PlanLine, Run, Scale
-from rdiv.reproduction.reported import Printed
+from rdiv.reproduction.protocol import Line, Plan, PlanLine, Printed, Run, Scale
 from rdiv.sources import BY_NAME as SOURCES
 from rdiv.studies.power import PowerStudy, run_study
 from rdiv.studies.study import Study, as_study

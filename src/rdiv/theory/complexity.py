@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdiv.errors import InputError
 from rdiv.samples.pooling import resolve_seed
-from rdiv.theory.arguments import check_norms
+from rdiv.theory.paper_bounds import check_norms
 from rdiv.threads import one_thread
 
 __all__ = [

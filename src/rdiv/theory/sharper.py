@@ -10,8 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rdiv.theory.arguments import check_number, check_probability, check_setting
-from rdiv.theory.paper_bounds import network_complexity
+from rdiv.theory.paper_bounds import (
+    check_number,
+    check_probability,
+    check_setting,
+    network_complexity,
+)
 
 __all__ = [
     "sharp_conditional_bound",

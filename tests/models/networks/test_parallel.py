@@ -12,8 +12,7 @@ import pytest
 import rdiv
 from rdiv.discrepancies import DeepMmd, LDivergence, LogitC2st
 from rdiv.models import TorchModel, Training
-from rdiv.models.networks.bounded import BoundedNetwork
-from rdiv.models.networks.classifier import NetworkClassifier
+from rdiv.models.networks.default_networks import BoundedNetwork, NetworkClassifier
 
 torch = pytest.importorskip("torch")
 nn = torch.nn

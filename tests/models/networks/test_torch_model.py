@@ -13,8 +13,8 @@ import pytest
 import rdiv
 from rdiv.discrepancies import HDivergence, Score
 from rdiv.models import BY_NAME, CrossFit, Mlp, TorchModel, Training, Vae, as_model
-from rdiv.models.networks.gradients import MOST_FEATURES
 from rdiv.models.networks.modules import evaluate, seeded_torch
+from rdiv.models.networks.objectives import MOST_FEATURES
 from rdiv.models.networks.training import train
 from rdiv.models.networks.updates import rate_factor
 from rdiv.samples import Pool

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import rdiv
-from rdiv.models.networks.batches import batchable_rows
-from rdiv.models.networks.classifier import NetworkClassifier
+from rdiv.models.networks.default_networks import NetworkClassifier
 from rdiv.models.networks.inputs import fit_inputs
 from rdiv.models.networks.modules import (
     evaluate,
@@ -23,7 +22,7 @@ from rdiv.models.networks.modules import (
     tensor,
 )
 from rdiv.models.networks.training import Training, train
-from rdiv.models.networks.updates import MOMENTUM
+from rdiv.models.networks.updates import MOMENTUM, batchable_rows
 from rdiv.samples import Pool
 
 torch = pytest.importorskip("torch")

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
-from rdiv.models.networks.gradients import last_layer_gradients
 from rdiv.models.networks.inputs import fit_inputs, training_inputs
 from rdiv.models.networks.modules import (
     evaluate,
@@ -24,7 +23,12 @@ from rdiv.models.networks.modules import (
     seeded_torch,
     tensor,
 )
-from rdiv.models.networks.objectives import Objective, class_probabilities, fit_objective
+from rdiv.models.networks.objectives import (
+    Objective,
+    class_probabilities,
+    fit_objective,
+    last_layer_gradients,
+)
 from rdiv.models.networks.training import Training, train
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread

@@ -11,10 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
-from rdiv.models.networks.batches import batch_count, epochs_of_batches, total_steps
 from rdiv.models.networks.inputs import select_rows
 from rdiv.models.networks.modules import require_torch, seeded_torch
-from rdiv.models.networks.updates import descend, explain_out_of_memory
+from rdiv.models.networks.updates import (
+    batch_count,
+    descend,
+    epochs_of_batches,
+    explain_out_of_memory,
+    total_steps,
+)
 from rdiv.progress import counting
 
 __all__ = ["Trained", "Training", "train"]
@@ -136,7 +141,7 @@ def train(
         For the order of rows and all that the module draws, such as dropout.
     strata : (n,) array, optional
         Every batch holds rows of each value in proportion, at least two of each; batches become
-        larger if they must: see `rdiv.models.networks.batches.batchable_rows`.
+        larger if they must: see `rdiv.models.networks.updates.batchable_rows`.
     score : callable, optional
         From the module and all tensors to one number. It is taken before the first epoch and
         after each, in evaluation mode; the parameters with the largest are returned. Without one,

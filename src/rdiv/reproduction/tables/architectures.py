@@ -6,7 +6,7 @@ from rdiv.models import ConvNeXt, ResNet18, SeNet, Training, ViT
 from rdiv.models.protocol import Model
 from rdiv.reproduction.methods import model_tests, network_parts, once
 from rdiv.reproduction.power_table import Part, PowerTable, Setting
-from rdiv.reproduction.reported import paired
+from rdiv.reproduction.protocol import paired
 from rdiv.sources import CorruptedCifar10
 
 __all__ = ["TABLE"]

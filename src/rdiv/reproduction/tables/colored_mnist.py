@@ -5,7 +5,7 @@ from __future__ import annotations
 from rdiv.models import Mlp, Training
 from rdiv.reproduction.methods import QUICK, learner_parts, learners, network_parts
 from rdiv.reproduction.power_table import PowerTable, Setting
-from rdiv.reproduction.reported import printed
+from rdiv.reproduction.protocol import printed
 from rdiv.sources import ColoredMnist
 
 __all__ = ["TABLE"]

@@ -9,7 +9,7 @@ from typing import Any
 from rdiv.models import ResNet18, Training
 from rdiv.reproduction.methods import model_tests, network_parts, once
 from rdiv.reproduction.power_table import PowerTable, Setting
-from rdiv.reproduction.reported import paired
+from rdiv.reproduction.protocol import paired
 from rdiv.sources import CorruptedCifar10, CorruptedImagenet
 
 __all__ = ["CIFAR10_TABLE", "IMAGENET_TABLE", "LARGE", "REMARKS", "SMALL", "TINY", "corrupted"]

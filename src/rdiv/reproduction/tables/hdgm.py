@@ -5,7 +5,7 @@ from __future__ import annotations
 from rdiv.models import KernelDensity
 from rdiv.reproduction.methods import QUICK, kernel_tests, learner_parts, once
 from rdiv.reproduction.power_table import PowerTable, Setting
-from rdiv.reproduction.reported import Printed
+from rdiv.reproduction.protocol import Printed
 from rdiv.sources import Hdgm
 
 __all__ = ["BY_DIMENSION", "BY_SIZE", "REMARKS", "TESTS", "WHERE", "dimensions"]

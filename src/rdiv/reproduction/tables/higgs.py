@@ -5,7 +5,7 @@ from __future__ import annotations
 from rdiv.models import KernelDensity
 from rdiv.reproduction.methods import QUICK, kernel_tests, learner_parts, once
 from rdiv.reproduction.power_table import PowerTable, Setting
-from rdiv.reproduction.reported import printed
+from rdiv.reproduction.protocol import printed
 from rdiv.sources import Higgs
 
 __all__ = ["TABLE"]

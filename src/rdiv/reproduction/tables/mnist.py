@@ -8,7 +8,7 @@ from rdiv.discrepancies import CrossRisk, GaussianMmd
 from rdiv.models import Training, Vae
 from rdiv.reproduction.methods import QUICK, learner_parts, learners, network_parts
 from rdiv.reproduction.power_table import Part, PowerTable, Setting
-from rdiv.reproduction.reported import printed
+from rdiv.reproduction.protocol import printed
 from rdiv.sources import Mnist
 
 __all__ = ["TABLE"]

@@ -15,7 +15,7 @@ from rdiv.pictures import svg_text
 from rdiv.reproduction.power_page import NULL, OURS, PAPER
 from rdiv.reproduction.protocol import Line, Plan, PlanLine, Run, Scale
 from rdiv.sources import Mnist
-from rdiv.studies.resuming import resume_map
+from rdiv.studies.journal import resume_map
 
 __all__ = ["TABLE", "OverfittingTable"]
 

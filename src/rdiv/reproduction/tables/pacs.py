@@ -5,7 +5,7 @@ from __future__ import annotations
 from rdiv.models import AlexNet, Training
 from rdiv.reproduction.methods import model_tests, network_parts, once
 from rdiv.reproduction.power_table import PowerTable, Setting
-from rdiv.reproduction.reported import Printed, printed
+from rdiv.reproduction.protocol import Printed, printed
 from rdiv.sources import Pacs
 
 __all__ = ["BY_DOMAIN", "BY_SIZE", "REMARKS", "SMALL", "TINY", "pairs"]
