@@ -65,14 +65,8 @@ def known_names(package: str) -> list[str]:
     raise LookupError(f"no BY_NAME in rdiv.{package}")
 
 
-# Written out because importing the packages that hold them would slow down --help.
-MODELS = (
-    "kde, gmm, pca, logistic, ridge, boosting, vae, mlp, alexnet, resnet18, senet, convnext, vit"
-)
-DISCREPANCIES = (
-    "r-div, h-div, l-div, cross-risk, score, omnibus, me, scf, c2st-s, c2st-l, mmd-o, mmd-d, "
-    "energy, ks-loss"
-)
+MODELS = ", ".join(known_names("models"))
+DISCREPANCIES = ", ".join(known_names("discrepancies"))
 
 Reference = Annotated[
     str,

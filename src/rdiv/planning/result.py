@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
-from io import StringIO
 from typing import Any, Literal
 
-from rdiv.errors import MissingExtraError
+from rdiv.pictures import svg_text
 from rdiv.results import SCHEMA, as_json, plain
 
 __all__ = ["Plan"]
@@ -119,20 +118,7 @@ class Plan:
 
     def to_svg(self) -> str:
         """The power curve, or the smallest gap by rows, as SVG text."""
-        try:
-            import matplotlib
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise MissingExtraError(
-                'plots need matplotlib; install it with pip install "rdiv[cli]".'
-            ) from None
-        settings: Any = {"svg.hashsalt": "rdiv", "svg.fonttype": "none", "text.parse_math": False}
-        with matplotlib.rc_context(settings):
-            figure = Figure(figsize=(5.2, 3.6), layout="constrained")
-            self._draw(figure.subplots())
-            text = StringIO()
-            figure.savefig(text, format="svg", metadata={"Date": None})
-        return text.getvalue()
+        return svg_text(lambda figure: self._draw(figure.subplots()), (5.2, 3.6))
 
     def _draw(self, axes: Any) -> None:
         rows, curve = self.curve["n_p"], self.curve
