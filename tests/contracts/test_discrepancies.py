@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
@@ -158,13 +159,20 @@ def as_library(x: np.ndarray, library: str | None) -> Any:
 
 @every_discrepancy
 def test_the_same_seed_gives_the_same_document(name: str, how: str) -> None:
+    """Alone, for any number of jobs, and from four threads at once."""
     x = sample()
-    first, second, other = (
-        rdiv.two_sample_test(x[:N_P], x[N_P:], build(name, how), n_resamples=39, rng=seed)
-        for seed in (1, 1, 2)
-    )
-    assert first.to_json() == second.to_json()
-    assert first.null_distribution.tobytes() != other.null_distribution.tobytes()
+
+    def result(jobs: int | None, seed: int = 1) -> Any:
+        test = build(name, how)
+        return rdiv.two_sample_test(
+            x[:N_P], x[N_P:], test, n_resamples=19, rng=seed, n_jobs=jobs
+        )  # fmt: skip
+
+    alone, other = result(None), result(None, seed=2)
+    with ThreadPoolExecutor(4) as threads:
+        at_once = list(threads.map(result, (None, 1, 2, None)))
+    assert {found.to_json() for found in at_once} == {alone.to_json()}
+    assert alone.null_distribution.tobytes() != other.null_distribution.tobytes()
 
 
 @every_discrepancy
