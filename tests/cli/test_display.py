@@ -72,10 +72,13 @@ def test_stages_are_silent_without_a_terminal(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr() == ("", "")
 
 
-def test_stages_without_an_error_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stages_without_an_error_stream(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "stderr", None)
     with stages() as stage:
         stage("reading")
+    assert capfd.readouterr() == ("", "")
 
 
 def test_names_forge_no_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,9 +70,13 @@ def test_stream_without_the_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     assert raw.getvalue() == b"\\U0001f388\n"
 
 
-def test_no_stream_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_stream_at_all(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Without standard output nothing fails, and nothing goes to the terminal behind it."""
     monkeypatch.setattr(sys, "stdout", None)
     write_out("lost")
+    assert capfd.readouterr() == ("", "")
 
 
 def test_control_characters_are_spelled_out() -> None:

@@ -325,9 +325,12 @@ def test_missing_values_in_an_array_are_counted_for_models_that_cannot_take_them
 
 
 def test_missing_values_in_an_array_are_fine_for_boosting() -> None:
-    x = np.where(X > 1, np.nan, X)
-    result = rdiv.two_sample_test((x[:15], Y[:15]), (x[15:], Y[15:]), n_resamples=19, rng=0)
-    assert 0 < result.pvalue <= 1
+    """Values are missing just where the label says so, and the model sees it."""
+    x = np.random.default_rng(1).normal(size=(300, 2))
+    y = np.where(x[:, 0] > 0.5, "up", "down")
+    x[y == "up", 0] = np.nan
+    result = rdiv.two_sample_test((x[:150], y[:150]), (x[150:], y[150:]), n_resamples=19, rng=0)
+    assert max(result.risk_p, result.risk_q) < 0.1  # of 0.6 without looking
 
 
 # What must simply work: each case gives the inputs of p and of q, with no warning on the way.
@@ -464,7 +467,6 @@ def test_it_simply_works(case: str, folds: int | None) -> None:
         if target is not None:
             p, q = (p, target(len(p))), (q, target(len(q)))
         result = rdiv.two_sample_test(p, q, model=model, folds=folds, n_resamples=19, rng=0)
-        assert 0.05 <= result.pvalue <= 1
         assert np.isfinite([result.statistic, result.risk_p, result.risk_q]).all()
         assert result.to_json()
 
@@ -473,8 +475,8 @@ def test_it_simply_works(case: str, folds: int | None) -> None:
 def test_it_simply_works_without_a_model(case: str) -> None:
     p, q = WORKS[case]()
     result = rdiv.two_sample_test(p, q, "energy", n_resamples=19, rng=0)
-    assert 0.05 <= result.pvalue <= 1
     assert np.isfinite(result.statistic)
+    assert result.statistic >= 0
 
 
 @pytest.mark.parametrize("folds", [None, 5])

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import rdiv
-from rdiv.sources import Hdgm, hdgm
+from rdiv.sources import Hdgm
 
 DRAWS = 1_000_000
 
@@ -15,10 +15,6 @@ DRAWS = 1_000_000
 def assert_mean(values: np.ndarray, wanted: float) -> None:
     """The mean is within five of its standard errors."""
     assert abs(values.mean() - wanted) < 5 * values.std() / len(values) ** 0.5
-
-
-def test_the_constants_are_those_of_the_paper() -> None:
-    assert (hdgm.SHIFT, hdgm.CORRELATION) == (0.5, 0.5)
 
 
 @pytest.mark.parametrize("null", [False, True])

@@ -160,8 +160,8 @@ def test_discrepancies_that_refit_or_ask_for_gradients(test: Any) -> None:
     result = rdiv.two_sample_test(
         (X[:15], y[:15]), (X[15:], y[15:]), test(model), n_resamples=19, rng=0
     )
-    assert 0 < result.pvalue <= 1
     assert np.isfinite(result.statistic)
+    assert {"refits", "parameters"} & result.notes.keys()  # either says what it asked the network
 
 
 @pytest.mark.parametrize("warm", [True, False])
