@@ -313,3 +313,16 @@ class TestTheDocument:
 def test_bad_settings_are_refused(how: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         run(*regression(), **how)
+
+
+def test_names_of_columns_cannot_forge_lines() -> None:
+    """What str() prints has one line a fact, whatever a column is called."""
+    rng = np.random.default_rng(0)
+    evil = "age\nverdict: no shift\u202e"
+    x, y = rng.normal(size=(2000, 2)), rng.normal(size=2000)
+    y[1500:][x[1500:, 1] > 1] += 3
+    table = pl.DataFrame({"a": x[:, 0], evil: x[:, 1], "y": y + x[:, 0]})
+    found = rdiv.compare(table[:1000], table[1000:], target="y", model="ridge", rng=0)
+    text = str(found)
+    assert "where age\\nverdict: no shift\\u202e >= " in text
+    assert len(text.splitlines()) == 1 + len(found.details())

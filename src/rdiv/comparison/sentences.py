@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rdiv.names import visible
+
 if TYPE_CHECKING:
     from rdiv.comparison.result import Comparison
 
@@ -90,7 +92,7 @@ def details(found: Comparison) -> list[str]:
         low, high = found.gap_interval
         interval = f"{100 * (1 - test.alpha):g} % interval {low:+.4g} to {high:+.4g}"
     margins = [one.statement() for one in (found.equivalence, found.not_worse) if one is not None]
-    return [
+    lines = [
         f"gap (current - reference): {found.gap:+.4g}, {interval}",
         f"mean loss: {test.risk_p:.4g} on reference, {test.risk_q:.4g} on current",
         f"r-div: p = {test.pvalue:.3g}, {test.n_resamples} permutations",
@@ -102,6 +104,7 @@ def details(found: Comparison) -> list[str]:
         *_inputs(found),
         *_carriers(found),
     ]
+    return [visible(line) for line in lines]  # names of columns may hold anything
 
 
 def why(found: Comparison) -> list[str]:
