@@ -11,6 +11,7 @@ ROOT = Path(rdiv.__file__).parent
 ORDER = [
     "errors",
     "threads",
+    "row_blocks",
     "pictures",
     "progress",
     "names",

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rdiv.row_blocks import rows_at_once
 from rdiv.samples import pool_samples
-from rdiv.samples.rows import DatasetRows, rows_at_once
+from rdiv.samples.datasets import DatasetRows
 
 torch = pytest.importorskip("torch")
 

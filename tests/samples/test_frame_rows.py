@@ -14,11 +14,11 @@ import pytest
 
 import rdiv
 from rdiv.models.corrections import linear_correction
-from rdiv.samples import pool as pools
+from rdiv.samples import rows as kinds
+from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.frames import as_frame
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
-from rdiv.samples.rows import FrameRows
 
 MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "pandas": lambda columns: pd.DataFrame(columns, index=range(7, 7 + len(columns["a"]))),
@@ -35,8 +35,8 @@ def frame(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def keep_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "MOST_KEPT", 0)
-    monkeypatch.setattr(pools, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(kinds, "MOST_KEPT", 0)
+    monkeypatch.setattr(kinds, "_LARGE_TABLE_STEP", 7)
 
 
 def table(n: int, seed: int) -> pl.DataFrame:
@@ -62,9 +62,9 @@ def test_a_pool_gathers_its_frame_when_it_is_read(frame: Any) -> None:
     part = pool.take(np.array([0, 3]))
     assert len(pool) == 5
     assert len(part) == 2
-    assert part.__dict__["x"] is None  # nothing was copied so far
+    assert "x" not in part.rows.__dict__  # nothing was copied so far
     np.testing.assert_array_equal(part.numbers(), pool.numbers()[[0, 3]])
-    assert part.__dict__["x"] is None
+    assert "x" not in part.rows.__dict__
     assert as_frame(part.x).get_column("a").to_list() == [9.0, 2.0]
     assert type(part.given()) is type(frame)
 
@@ -89,7 +89,7 @@ def test_a_large_table_has_the_numbers_of_a_kept_one(
     rows = np.array([3, 0, 0])
     kept = Pool(frame)
     expected = kept.numbers(), kept.take(rows).numbers(), kept.owners()
-    monkeypatch.setattr(pools, "MOST_KEPT", 0)
+    monkeypatch.setattr(kinds, "MOST_KEPT", 0)
     large = Pool(frame)
     np.testing.assert_array_equal(large.numbers(), expected[0])
     np.testing.assert_array_equal(large.take(rows).numbers(), expected[1])
@@ -112,8 +112,8 @@ def test_gradients_of_a_large_table_are_those_of_a_kept_one(
     pooled = pool_samples(table(40, 0), table(31, 1), target="y", rng=0)
     residuals = np.random.default_rng(2).normal(size=(71, 2))
     expected = linear_correction(residuals, pooled.pool)
-    monkeypatch.setattr(pools, "MOST_KEPT", 0)
-    monkeypatch.setattr(pools, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(kinds, "MOST_KEPT", 0)
+    monkeypatch.setattr(kinds, "_LARGE_TABLE_STEP", 7)
     np.testing.assert_allclose(linear_correction(residuals, pooled.pool), expected, atol=1e-12)
 
 
@@ -121,8 +121,8 @@ def test_a_large_table_gets_the_verdict_of_a_kept_one(monkeypatch: pytest.Monkey
     p, q = table(150, 0), table(120, 1)
     settings: dict[str, Any] = {"target": "y", "model": "boosting", "rng": 0, "n_resamples": 99}
     expected = rdiv.compare(p, q, **settings)
-    monkeypatch.setattr(pools, "MOST_KEPT", 0)
-    monkeypatch.setattr(pools, "_BLOCK_ROWS", 50)
+    monkeypatch.setattr(kinds, "MOST_KEPT", 0)
+    monkeypatch.setattr(kinds, "_LARGE_TABLE_STEP", 50)
     found = rdiv.compare(p, q, **settings)
     assert found.gap == expected.gap
     for name, result in expected.results.items():

@@ -26,7 +26,7 @@ def test_a_pool_knows_no_origin() -> None:
 
 def test_take_keeps_everything_in_the_order_asked_for() -> None:
     pool = Pool(
-        x=np.arange(8.0).reshape(4, 2),
+        np.arange(8.0).reshape(4, 2),
         y=np.array([0, 1, 1, 0]),
         task="classification",
         groups=np.array([0, 0, 1, 2]),

@@ -132,7 +132,7 @@ def default_density(pool: Pool) -> Model:
     principal components beyond that and for images. `benchmarks/studies/default_density.py`
     measures why.
     """
-    if pool.table is None and pool.x.ndim > 2:
+    if pool.is_images:
         return PrincipalComponents()
     n, d = pool.matrix().shape
     if d <= KDE_COLUMNS and n <= KDE_ROWS:

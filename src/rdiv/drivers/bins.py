@@ -69,7 +69,7 @@ def input_columns(pool: Pool) -> list[InputColumn]:
     >>> print([text for text, _ in age.conditions][:4], [text for text, _ in town.conditions])
     ['age >= 30', 'age >= 40', 'age >= 50', 'age < 30'] ['town = A', 'town = B']
     """
-    if pool.table is None:
+    if not pool.is_table:
         matrix = pool.matrix()
         names = pool.owners()
         return [_binned_numbers(name, matrix[:, j]) for j, name in enumerate(names)]

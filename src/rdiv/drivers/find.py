@@ -75,7 +75,7 @@ def find_drivers(
     assert losses is not None
     notes = {"rows": ROWS, "level": LEVEL} | ({} if held_out else {"intervals": IN_SAMPLE})
     rows = driving_rows(losses, pooled)
-    if pooled.pool.table is None and pooled.pool.x.ndim != 2:
+    if pooled.pool.is_images:
         notes |= {"slices": IMAGES, "columns": IMAGES}
         return Drivers(rows, (), (), None, None, settings.alpha, notes)
     gradients = prepared["score"].gradients if "score" in prepared else None

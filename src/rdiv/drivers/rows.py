@@ -104,11 +104,11 @@ def _target(pool: Pool, row: int) -> Any:
 
 def _cells(pool: Pool, rows: NDArray[np.intp]) -> list[dict[str, Any]]:
     """The first columns of some rows as plain values; none for images."""
-    if pool.table is not None:
+    if pool.is_table:
         part = pool.columnwise()[rows]
         names = part.columns[:MOST_CELLS]
         columns = [python_values(part.get_column(name)) for name in names]
-    elif pool.x.ndim == 2:
+    elif not pool.is_images:
         names = [f"column {j}" for j in range(min(MOST_CELLS, pool.x.shape[1]))]
         shown = np.asarray(pool.x[rows])  # reads these rows alone where they are in a dataset
         columns = [shown[:, j].tolist() for j in range(len(names))]

@@ -296,7 +296,7 @@ def estimator_inputs(estimator: Any, pool: Pool) -> Any:
     from sklearn.pipeline import Pipeline
 
     if isinstance(estimator, Pipeline):
-        return pool.numbers() if pool.table is None else pool.x
+        return pool.x if pool.is_table else pool.numbers()
     matrix = pool.matrix()
     if not _takes_nan(estimator):
         require_finite(matrix, who=type(estimator).__name__)

@@ -119,7 +119,7 @@ class Frozen:
 
 def frozen_module(module: Any, pool: Pool) -> FittedModel:
     """A torch module as it is, for the task of a pool."""
-    if pool.table is not None:
+    if pool.is_table:
         raise InputTypeError(
             "a frozen torch module takes arrays or tensors, got a table; turn its columns into the "
             "numbers that the module was trained on."

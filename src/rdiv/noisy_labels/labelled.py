@@ -15,7 +15,7 @@ from rdiv.samples.frames import refuse_infinite
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.pooling import resolve_seed
 from rdiv.samples.row_keys import Keys, digest
-from rdiv.samples.rows import FrameRows
+from rdiv.samples.rows import Rows, as_rows
 from rdiv.samples.sample import as_sample, encode_labels, plain_array, target_values
 
 __all__ = ["LabelledRows", "check_labels", "pool_labelled", "with_labels"]
@@ -82,15 +82,15 @@ def pool_labelled(
     rows, labels = _parts(x, y, target)
     labels = check_labels(labels)
     _check_rows(rows, labels)
-    array = isinstance(rows, np.ndarray)
     codes, classes = encode_labels(labels)
     seed = resolve_seed(rng)
-    keys, order, entropy = _canonical_order(rows, labels, seed)
+    all_rows = as_rows(rows)
+    keys, order, entropy = _canonical_order(all_rows, labels, seed)
     pool = Pool(
-        x=rows[order] if array else FrameRows(rows.to_native(), order),
+        all_rows.ordered(order),
         y=codes[order],
         task="classification",
-        columns=None if array else tuple(rows.columns),
+        columns=None if isinstance(rows, np.ndarray) else tuple(rows.columns),
         classes=classes,
         known_keys=keys[order],
     )
@@ -98,7 +98,7 @@ def pool_labelled(
 
 
 def _canonical_order(
-    rows: Any, labels: NDArray[Any], seed: int
+    rows: Rows, labels: NDArray[Any], seed: int
 ) -> tuple[Keys, NDArray[np.intp], tuple[int, int]]:
     """Keys of the rows, an order that depends on them and the seed alone, and both as entropy."""
     keys = content_keys(rows, (labels,))

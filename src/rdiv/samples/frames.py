@@ -281,7 +281,7 @@ def refuse_infinite(frame: Any) -> None:
 
 def frame_words(frame: Any) -> Iterator[NDArray[np.uint64]]:
     """Words of one column after the other, in order of their names, for `row_keys`."""
-    return (series_words(frame[name]) for name in sorted(frame.columns))
+    return (series_words(frame.get_column(name)) for name in sorted(frame.columns))
 
 
 def series_words(column: Any) -> NDArray[np.uint64]:

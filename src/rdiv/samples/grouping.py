@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, naming
+from rdiv.samples.datasets import plain_array
 from rdiv.samples.frames import python_values, quoted
-from rdiv.samples.rows import plain_array
 
 __all__ = ["FEWEST_UNITS", "Design", "check_design", "codes_in_order", "design_labels"]
 

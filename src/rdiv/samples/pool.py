@@ -10,76 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
-from rdiv.samples.frames import as_frame, frame_words, is_frame
-from rdiv.samples.row_keys import Keys, array_keys, label_words, row_keys
-from rdiv.samples.rows import DatasetRows, FrameRows, rows_at_once
+from rdiv.row_blocks import cut
+from rdiv.samples.frame_rows import FrameRows
+from rdiv.samples.row_keys import Keys, label_words, row_keys
+from rdiv.samples.rows import Rows, TableRows, UnreadRows, as_rows
 from rdiv.samples.sample import Task
 
-if TYPE_CHECKING:
-    from rdiv.samples.preparation import Preparation
-
 __all__ = ["Pool", "content_keys", "require_finite"]
-
-
-MOST_KEPT = 1 << 24
-"""Numbers of a table (128 MB) that are kept; those of a larger one are made anew when asked for."""
-
-_BLOCK_ROWS = 1 << 16
-
-
-@dataclass(eq=False)
-class _Table:
-    """All rows of a table, how they become numbers, and these unless they are too many."""
-
-    whole: FrameRows
-
-    @cached_property
-    def preparation(self) -> Preparation:
-        from rdiv.samples.preparation import fit_preparation
-
-        return fit_preparation(self.whole)
-
-    @property
-    def kept(self) -> bool:
-        return len(self.whole) * len(self.preparation.names) <= MOST_KEPT
-
-    @cached_property
-    def _matrix(self) -> NDArray[np.float64]:
-        matrix = self.preparation.apply(self.whole)
-        matrix.flags.writeable = False
-        return matrix
-
-    def part(self, rows: NDArray[np.intp] | None) -> FrameRows:
-        return self.whole if rows is None else self.whole[rows]
-
-    def numbers(self, rows: NDArray[np.intp] | None) -> NDArray[np.float64]:
-        if not self.kept:
-            return self.preparation.apply(self.part(rows))
-        return self._matrix if rows is None else self._matrix[rows]
-
-
-class _Rows:
-    """The rows of a pool as an attribute; those of a table are gathered when it is read."""
-
-    def __get__(self, pool: Pool | None, owner: type | None = None) -> Any:
-        if pool is None:
-            raise AttributeError("x")  # so that a pool has no rows by default
-        held = pool.__dict__["x"]
-        if held is None:
-            assert pool.table is not None
-            held = pool.__dict__["x"] = pool.table.part(pool.rows).gathered()
-        return held
-
-    def __set__(self, pool: Pool, rows: Any) -> None:
-        pool.__dict__["x"] = rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +32,9 @@ class Pool:
 
     Parameters
     ----------
-    x : array or frame
-        The rows as they were given: ``(n, ...)`` or a pandas, polars or pyarrow frame (`FrameRows`
-        become one when somebody asks for it). Rows of torch datasets are `DatasetRows`, which are
-        read when somebody asks for their numbers.
+    rows : array, frame or Rows
+        An array ``(n, ...)``, a pandas, polars or pyarrow frame, or rows of torch datasets. The
+        attribute holds them as `Rows`; ``x`` gives them back as they were given.
     y : (n,) array, optional
         The target: class codes for classification, floats for regression.
     task : {"density", "classification", "regression"}
@@ -109,7 +52,7 @@ class Pool:
     3 [[4.0, 5.0], [0.0, 1.0]]
     """
 
-    x: Any = _Rows()
+    rows: Rows | Any
     y: NDArray[Any] | None = None
     task: Task = "density"
     columns: tuple[str, ...] | None = None
@@ -117,20 +60,32 @@ class Pool:
     strata: NDArray[np.intp] | None = None
     classes: NDArray[Any] | None = None
     known_keys: Keys | None = field(default=None, repr=False)
-    table: _Table | None = field(default=None, repr=False)
-    rows: NDArray[np.intp] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        held = self.__dict__["x"]
-        if isinstance(held, FrameRows):
-            self.__dict__.update(x=None, table=_Table(held))
-        elif self.table is None and not isinstance(held, np.ndarray | DatasetRows):
-            self.__dict__.update(table=_Table(FrameRows(held)) if is_frame(held) else None)
+        object.__setattr__(self, "rows", as_rows(self.rows))
 
     def __len__(self) -> int:
-        if self.table is None:
-            return len(self.x)
-        return len(self.table.whole if self.rows is None else self.rows)
+        return len(self.rows)
+
+    @property
+    def x(self) -> Any:
+        """The rows as the user gave them: an array, a frame, or `DatasetRows` still to be read."""
+        return self.rows.x
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the rows came in a frame, whose columns have names and kinds."""
+        return isinstance(self.rows, TableRows)
+
+    @property
+    def is_images(self) -> bool:
+        """Whether a row is more than a list of numbers, such as an image."""
+        return len(self.rows.shape) > 2
+
+    @property
+    def unread(self) -> bool:
+        """Whether the rows are still in a dataset, so that asking for all of them is costly."""
+        return isinstance(self.rows, UnreadRows)
 
     def take(self, rows: NDArray[np.intp]) -> Pool:
         """The pool of some rows, in the order given, with the preparation of the whole pool."""
@@ -140,17 +95,13 @@ class Pool:
         def pick(values: NDArray[Any] | None) -> NDArray[Any] | None:
             return None if values is None else values[rows]
 
-        return Pool(
-            x=self.x[rows] if self.table is None else None,
+        return replace(
+            self,
+            rows=self.rows.take(rows),
             y=pick(self.y),
-            task=self.task,
-            columns=self.columns,
             groups=pick(self.groups),
             strata=pick(self.strata),
-            classes=self.classes,
             known_keys=pick(self.known_keys),
-            table=self.table,
-            rows=rows if self.rows is None else self.rows[rows],
         )
 
     def numbers(self) -> NDArray[np.floating]:
@@ -159,25 +110,17 @@ class Pool:
         The preparation (impute, indicate, encode, scale) is fitted on the whole pool that came
         through the door, never on one sample.
         """
-        if self.table is not None:
-            return self.table.numbers(self.rows)
-        x: NDArray[Any] = self.given()
-        return x.astype(np.float64 if x.ndim == 2 else np.float32, copy=False)
+        return self.rows.numbers()
 
     def given(self) -> Any:
         """The rows as the user gave them; those of a dataset as an array."""
-        return np.asarray(self.x) if self.unread else self.x
+        return self.rows.read().x
 
     def columnwise(self) -> FrameRows:
         """The rows of a table, a column at a time."""
-        if self.table is None:
+        if not isinstance(self.rows, TableRows):
             raise InputTypeError("these rows are an array, not a table.")
-        return self.table.part(self.rows)
-
-    @property
-    def unread(self) -> bool:
-        """Whether the rows are still in a dataset, so that asking for all of them is costly."""
-        return isinstance(self.__dict__["x"], DatasetRows)
+        return self.rows.columnwise()
 
     def blocks(self) -> Iterator[Pool]:
         """Parts to go through in turn: the pool itself, or rows of a dataset or a large table.
@@ -188,14 +131,12 @@ class Pool:
         >>> print([len(block) for block in pool.blocks()])
         [3]
         """
-        large = self.table is not None and not self.table.kept
-        if not self.unread and not large:
+        if self.rows.step is None:
             yield self
             return
-        step = _BLOCK_ROWS if large else rows_at_once(self.x.row_shape)
-        for start in range(0, len(self), step):
-            block = self.take(np.arange(start, min(start + step, len(self))))
-            yield block if large else replace(block, x=np.asarray(block.x))
+        for block in cut(len(self), self.rows.step):
+            part = self.take(np.arange(block.start, block.stop))
+            yield replace(part, rows=part.rows.read())
 
     def matrix(self) -> NDArray[np.float64]:
         """`numbers` as one float64 row vector per row, ``(n, d)``."""
@@ -207,18 +148,14 @@ class Pool:
 
         Columns of an array are called ``"column 0"`` and so on.
         """
-        if self.table is not None:
-            return self.table.preparation.owners
-        width = int(np.prod(self.x.shape[1:]))
-        return tuple(f"column {j}" for j in range(width))
+        return self.rows.owners()
 
     @cached_property
     def keys(self) -> Keys:
         """Hash of every row's content, ``(n, 2)``."""
         if self.known_keys is not None:
             return self.known_keys
-        x = as_frame(self.x) if self.table is not None else self.x
-        return content_keys(x, (self.y, self.groups, self.strata))
+        return content_keys(self.rows, (self.y, self.groups, self.strata))
 
     @cached_property
     def first_copy(self) -> NDArray[np.intp]:
@@ -232,23 +169,17 @@ class Pool:
         return first_copy
 
 
-def content_keys(x: Any, labels: Iterable[NDArray[Any] | None]) -> Keys:
+def content_keys(rows: Rows, labels: Iterable[NDArray[Any] | None]) -> Keys:
     """Hash of every row, ``(n, 2)``: its inputs and whatever labels there are.
 
     Parameters
     ----------
-    x : array, DatasetRows or frame in narwhals
+    rows : Rows
     labels : arrays or None
         Target, group, stratum, in this order.
     """
     words = [label_words(values) for values in labels if values is not None]
-    if isinstance(x, DatasetRows):
-        keys = x.keys
-    elif isinstance(x, np.ndarray):
-        keys = array_keys(x)
-    else:
-        return row_keys(chain(frame_words(x), words))
-    return keys + row_keys(words, start=prod(x.shape[1:])) if words else keys
+    return rows.keys + row_keys(words, start=prod(rows.shape[1:])) if words else rows.keys
 
 
 def require_finite(x: NDArray[np.floating], *, who: str) -> None:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
 from rdiv.samples.arguments import check_rng
+from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import check_columns, python_values, refuse_infinite, stack
 from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.row_keys import Keys, digest
-from rdiv.samples.rows import DatasetRows, FrameRows
+from rdiv.samples.rows import Rows, as_rows
 from rdiv.samples.sample import Sample, as_sample, encode_labels, resolve_task, target_values
 
 __all__ = ["PooledSamples", "pool_samples", "resolve_seed"]
@@ -124,14 +125,15 @@ def pool_samples(
     check_design(group_labels, strata_labels, is_p)
 
     seed = resolve_seed(rng)
-    keys, order, entropy = _canonical_order(x, (y, group_labels, strata_labels), seed)
+    rows = as_rows(x)
+    keys, order, entropy = _canonical_order(rows, (y, group_labels, strata_labels), seed)
     classes = None
     if y is not None and settled == "classification":
         y, classes = encode_labels(y)
     elif y is not None:
         y = _finite_target(y.astype(np.float64))
     pool = Pool(
-        x=x[order] if _is_array(x) else FrameRows(x.to_native(), order),
+        rows.ordered(order),
         y=None if y is None else y[order],
         task=settled,
         columns=None if _is_array(x) else tuple(x.columns),
@@ -145,10 +147,10 @@ def pool_samples(
 
 
 def _canonical_order(
-    x: Any, labels: tuple[NDArray[Any] | None, ...], seed: int
+    rows: Rows, labels: tuple[NDArray[Any] | None, ...], seed: int
 ) -> tuple[Keys, NDArray[np.intp], tuple[int, int]]:
     """Keys of the stacked rows, the order that forgets the files, and the entropy of the run."""
-    keys = content_keys(x, labels)
+    keys = content_keys(rows, labels)
     order = np.lexsort((keys[:, 1], keys[:, 0]))
     entropy = (seed, digest(keys[order]))
     return keys, order[_stage_stream(entropy, "shuffle").permutation(len(order))], entropy

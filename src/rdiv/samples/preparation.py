@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError, naming
+from rdiv.samples.frame_rows import as_table
 from rdiv.samples.frames import python_values
-from rdiv.samples.rows import as_table
 
 __all__ = [
     "MOST_LEVELS",

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.samples.arguments import described
+from rdiv.samples.datasets import is_torch_dataset, plain_array, read_dataset
 from rdiv.samples.frames import as_frame, is_frame, quoted
-from rdiv.samples.rows import is_torch_dataset, plain_array, read_dataset
 
 __all__ = [
     "TASKS",

@@ -13,6 +13,7 @@ from rdiv.errors import InputError, InputTypeError
 from rdiv.samples.frames import as_frame, gather, is_frame
 from rdiv.samples.pool import content_keys
 from rdiv.samples.row_keys import digest
+from rdiv.samples.rows import as_rows
 from rdiv.samples.sample import as_sample
 
 __all__ = ["Drawn", "Pair", "Source", "q_rows"]
@@ -131,7 +132,7 @@ class Drawn:
 
 def _digest(sample: Any) -> int:
     given = as_sample(sample, "a sample")
-    return digest(content_keys(given.x, (given.y,)))
+    return digest(content_keys(as_rows(given.x), (given.y,)))
 
 
 def _length(sample: Any) -> int:

@@ -39,7 +39,7 @@ class NetworkInputs:
         if self.scaling is None:
             images = pool.numbers().astype(np.float64)
             require_finite(images, who=self.who)
-            return images / 255 if getattr(pool.x, "dtype", None) == np.uint8 else images
+            return images / 255 if pool.x.dtype == np.uint8 else images
         x = pool.matrix()
         require_finite(x, who=self.who)
         return np.clip(self.scaling.apply(x), -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
@@ -57,7 +57,7 @@ def fit_inputs(pool: Pool, *, keep_shape: bool, who: str) -> NetworkInputs:
     >>> print(fit_inputs(table, keep_shape=True, who="mlp")(table).ravel())
     [-1.  1.]
     """
-    if keep_shape and pool.table is None and pool.x.ndim > 2:
+    if keep_shape and pool.is_images:
         return NetworkInputs(None, who)
     if pool.unread:
         return NetworkInputs(fit_scaling_in_blocks(lambda: _finite_blocks(pool, who)), who)

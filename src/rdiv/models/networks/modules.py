@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, MissingExtraError, MissingFileError
-from rdiv.samples.rows import rows_at_once
+from rdiv.row_blocks import rows_at_once
 from rdiv.threads import one_thread
 
 __all__ = [

@@ -180,7 +180,7 @@ class UnitInputs:
 
 
 def _unit_images(pool: Pool) -> bool:
-    if pool.table is not None or pool.x.ndim < 3:
+    if not pool.is_images:
         return False
     return pool.x.dtype == np.uint8 or all(
         bool(block.x.min() >= 0 and block.x.max() <= 1) for block in pool.blocks()
