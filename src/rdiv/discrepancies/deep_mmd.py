@@ -23,6 +23,7 @@ from rdiv.models.networks.modules import (
 )
 from rdiv.models.networks.training import Training, train
 from rdiv.models.networks.updates import batchable_rows
+from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread
 
@@ -254,8 +255,7 @@ def _times_gaussian(gram: NDArray[np.float64], x: NDArray[np.float64]) -> None:
     """Multiply a kernel by the Gaussian one of unit bandwidth, a few rows at a time, in place."""
     centred = x - x.mean(axis=0)
     squares = np.einsum("ij,ij->i", centred, centred)
-    for start in range(0, len(x), _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
+    for rows in cut(len(x), _ROWS_AT_ONCE):
         log_kernel = centred[rows] @ centred.T
         log_kernel -= 0.5 * squares
         log_kernel -= 0.5 * squares[rows, None]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError
 from rdiv.inference.prepared import Masks
+from rdiv.row_blocks import cut
 
 __all__ = [
     "PairSums",
@@ -52,9 +53,9 @@ def pair_sums(matrix: Floats) -> Callable[[Masks], PairSums]:
 
     def sums(masks: Masks) -> PairSums:
         parts = np.empty((3, len(masks)))
-        for start in range(0, len(masks), few):
-            chosen = masks[start : start + few, :n].astype(np.float64)
-            part = parts[:, start : start + few]
+        for block in cut(len(masks), few):
+            chosen = masks[block, :n].astype(np.float64)
+            part = parts[:, block]
             part[0], part[1] = _within(matrix, chosen), chosen @ per_row
             part[2] = chosen.sum(axis=1)
         within_p, with_all, n_p = parts
@@ -70,11 +71,11 @@ def _within(matrix: Floats, chosen: Floats) -> Floats:
     Every panel of columns meets the rows above it, which count twice, and its own rows.
     """
     within = np.zeros(len(chosen))
-    for start in range(0, len(matrix), PANEL):
-        own = chosen[:, start : start + PANEL]
-        above = chosen[:, :start] @ matrix[:start, start : start + PANEL]
+    for panel in cut(len(matrix), PANEL):
+        own = chosen[:, panel]
+        above = chosen[:, : panel.start] @ matrix[: panel.start, panel]
         above *= 2
-        above += own @ matrix[start : start + PANEL, start : start + PANEL]
+        above += own @ matrix[panel, panel]
         within += np.einsum("ij,ij->i", above, own)
     return within
 
@@ -118,10 +119,10 @@ def gaussian_gram(x: Floats, bandwidth: float) -> Floats:
     scaled = (x - x.mean(axis=0)) / bandwidth
     halves = np.einsum("ij,ij->i", scaled, scaled) / 2
     gram = np.empty((n, n))
-    for start in range(0, n, PANEL):  # one pass over memory: a panel stays in the cache
-        panel = gram[start : start + PANEL]
-        np.matmul(scaled[start : start + PANEL], scaled.T, out=panel)
-        panel -= halves[start : start + PANEL, None]
+    for rows in cut(n, PANEL):  # one pass over memory: a panel stays in the cache
+        panel = gram[rows]
+        np.matmul(scaled[rows], scaled.T, out=panel)
+        panel -= halves[rows, None]
         panel -= halves
         np.minimum(panel, 0.0, out=panel)
         np.exp(panel, out=panel)

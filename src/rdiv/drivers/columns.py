@@ -15,6 +15,7 @@ from rdiv.inference.intervals import Interval, critical_value, gap_interval
 from rdiv.inference.mean_gaps import gaps_and_errors, mean_gaps
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.inference.step_down import step_down
+from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
 
 __all__ = ["NULL", "AdditiveLoss", "ColumnFindings", "driving_columns", "fit_additive"]
@@ -118,13 +119,12 @@ class _Design:
     n: int
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
-        for start in range(0, self.n, _BLOCK):
-            rows = slice(start, min(start + _BLOCK, self.n))
+        for rows in cut(self.n, _BLOCK):
             parts = [
                 (c[rows, None] == free).astype(float)
                 for c, free in zip(self.codes, self.bins, strict=True)
             ]
-            yield rows, np.concatenate([np.ones((rows.stop - start, 1)), *parts], axis=1)
+            yield rows, np.concatenate([np.ones((rows.stop - rows.start, 1)), *parts], axis=1)
 
 
 def _least_squares(

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.inference.intervals import Interval
+from rdiv.row_blocks import cut_sizes, rows_within
 
 __all__ = ["bootstrap_interval"]
 
@@ -35,8 +36,7 @@ def bootstrap_interval(
     gap, error = of_q.mean() - of_p.mean(), _error(of_p, of_q)
     if not error > 0:
         return Interval(float(gap), float(gap))
-    block = max(1, _BLOCK // (len(of_p) + len(of_q)))
-    sizes = [min(block, n_resamples - start) for start in range(0, n_resamples, block)]
+    sizes = cut_sizes(n_resamples, rows_within(_BLOCK, len(of_p) + len(of_q)))
     ratios = np.concatenate([_ratios(of_p, of_q, float(gap), size, rng) for size in sizes])
     low, high = np.quantile(ratios, [alpha / 2, 1 - alpha / 2], method="weibull")
     return Interval(float(gap - high * error), float(gap - low * error))

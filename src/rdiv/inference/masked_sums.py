@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError
 from rdiv.inference.prepared import Masks
+from rdiv.row_blocks import cut
 
 __all__ = [
     "Columns",
@@ -63,11 +64,10 @@ def masked_sums(masks: Masks, columns: _Tiled) -> NDArray[np.float64]:
     tile = min(n, _TILE_ROWS, max(256, _TILE_BYTES // (8 * b)))
     buffer = np.empty((b, tile))
     sums = np.zeros((b, columns.shape[1]))
-    for start in range(0, n, tile):
-        stop = min(start + tile, n)
-        floats = buffer[:, : stop - start]
-        np.copyto(floats, masks[:, start:stop])
-        sums += floats @ columns[start:stop]
+    for rows in cut(n, tile):
+        floats = buffer[:, : rows.stop - rows.start]
+        np.copyto(floats, masks[:, rows])
+        sums += floats @ columns[rows]
     return sums
 
 
@@ -231,5 +231,4 @@ def squared(columns: Columns) -> Columns:
 
 def tiles(columns: Columns) -> Iterator[Floats]:
     """Parts of some thousand rows; all of them together where there are few."""
-    for start in range(0, columns.shape[0], _READ_ROWS):
-        yield columns[start : start + _READ_ROWS]
+    return (columns[rows] for rows in cut(columns.shape[0], _READ_ROWS))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rdiv.inference.masked_sums import mask_counts
 from rdiv.inference.prepared import Masks
+from rdiv.row_blocks import cut_sizes, rows_within
 
 __all__ = ["block_sizes", "mask_sampler", "random_subsets"]
 
@@ -30,9 +31,7 @@ def block_sizes(n: int, n_resamples: int) -> list[int]:
     >>> print(block_sizes(1000, 600))
     [256, 256, 88]
     """
-    size = min(max(_BLOCK_BYTES // n, 1), _BLOCK_MASKS)
-    full, rest = divmod(n_resamples, size)
-    return [size] * full + [rest] * (rest > 0)
+    return cut_sizes(n_resamples, min(rows_within(_BLOCK_BYTES, n), _BLOCK_MASKS))
 
 
 def mask_sampler(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rdiv.errors import InputError
 from rdiv.models.gaussian_mixture import FittedGaussianMixture, GaussianMixture
 from rdiv.models.scaling import Whitening, WhiteningKind
+from rdiv.row_blocks import cut, rows_within
 from rdiv.samples.pool import Pool, require_finite
 
 __all__ = [
@@ -75,17 +76,16 @@ def tiled_sums(rows: Floats, train: Floats | None, counts: Floats, dtype: Precis
     lowest = weights.dtype.type(FAST_RANGE[dtype][0])
     buffer = np.empty(TILE * TILE, dtype=dtype)
     sums = np.zeros(len(rows))
-    for start in range(0, len(left), TILE):
-        here = slice(start, start + TILE)
-        for other in range(start if symmetric else 0, len(right), TILE):
-            there = slice(other, other + TILE)
+    tiles = list(cut(len(right), TILE))
+    for number, here in enumerate(cut(len(left), TILE)):
+        for there in tiles[number:] if symmetric else tiles:
             a, b = left[here], right[there]
             kernel = buffer[: len(a) * len(b)].reshape(len(a), len(b))
             np.matmul(a, b.T, out=kernel)
             np.maximum(kernel, lowest, out=kernel)  # exp is slow where it underflows
             np.exp(kernel, out=kernel)
             sums[here] += kernel @ weights[there]
-            if symmetric and other > start:
+            if symmetric and there != here:
                 sums[there] += weights[here] @ kernel
     return sums
 
@@ -107,15 +107,13 @@ def _factors(rows: Floats, train: Floats, dtype: str) -> tuple[NDArray[np.floati
 def _shifted_log_sums(rows: Floats, train: Floats, counts: Floats) -> Floats:
     """Log of the kernel sums of rows that are far from all others or far from the centre."""
     values = np.empty(len(rows))
-    step = max(1, TILE * TILE * 4 // len(train))
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        exponents = _exact_exponents(block, train)
+    for block in cut(len(rows), rows_within(TILE * TILE * 4, len(train))):
+        exponents = _exact_exponents(rows[block], train)
         highest = exponents.max(axis=1, keepdims=True)
         exponents -= highest
         np.maximum(exponents, FAST_RANGE["float64"][0], out=exponents)
         sums = np.exp(exponents, out=exponents) @ counts
-        values[start : start + step] = highest[:, 0] + np.log(sums)
+        values[block] = highest[:, 0] + np.log(sums)
     return values
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.row_blocks import cut, rows_within
+
 __all__ = [
     "Keys",
     "array_keys",
@@ -42,16 +44,15 @@ def row_keys(parts: Iterable[NDArray[np.uint64]], start: int = 0) -> Keys:
     keys: Keys | None = None
     position = start
     for words in parts:
-        n = len(words)
+        n, width = words.shape
         keys = np.zeros((n, 2), dtype=np.uint64) if keys is None else keys
-        salt = _salts(position, words.shape[1])
-        step = max(1, _BLOCK_WORDS // max(1, words.shape[1]))
-        for first in range(0, n, step):
-            mixed = _mix(words[first : first + step] + salt)
-            keys[first : first + step, 0] += mixed.sum(axis=1, dtype=np.uint64)
+        salt = _salts(position, width)
+        for block in cut(n, rows_within(_BLOCK_WORDS, width)):
+            mixed = _mix(words[block] + salt)
+            keys[block, 0] += mixed.sum(axis=1, dtype=np.uint64)
             mixed = _mix(mixed ^ salt)
-            keys[first : first + step, 1] += mixed.sum(axis=1, dtype=np.uint64)
-        position += words.shape[1]
+            keys[block, 1] += mixed.sum(axis=1, dtype=np.uint64)
+        position += width
     assert keys is not None
     return keys
 
@@ -71,10 +72,9 @@ def array_keys(x: NDArray[Any]) -> Keys:
     """
     n, width = len(x), prod(x.shape[1:])
     keys = np.zeros((n, 2), dtype=np.uint64)
-    step = max(1, _BLOCK_WORDS // max(1, width))
-    for first in range(0, n, step):
-        block = x[first : first + step]
-        keys[first : first + step] = row_keys([number_words(block).reshape(len(block), width)])
+    for block in cut(n, rows_within(_BLOCK_WORDS, width)):
+        words = number_words(x[block])
+        keys[block] = row_keys([words.reshape(len(words), width)])
     return keys
 
 

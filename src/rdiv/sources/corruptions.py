@@ -13,6 +13,7 @@ from scipy.special import ndtr
 
 from rdiv.errors import InputError
 from rdiv.names import chosen_from
+from rdiv.row_blocks import cut
 from rdiv.sources.images import linear_weights
 
 __all__ = ["CONSTANTS", "KINDS", "Snowfall", "check_corruption", "corrupt", "partly_corrupted"]
@@ -132,8 +133,7 @@ def corrupt(
     setting = chosen_from(CONSTANTS, constants, "constants")[kind][severity - 1]
     images, change = _checked(images), _FUNCTIONS[kind]
     made = np.empty_like(images)
-    for start in range(0, len(images), _BLOCK):
-        block = slice(start, start + _BLOCK)
+    for block in cut(len(images), _BLOCK):
         made[block] = _stored(change(_in_unit(images[block]), setting, rng), images.dtype)
     return made
 

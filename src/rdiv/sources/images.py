@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
+from rdiv.row_blocks import cut
 
 __all__ = [
     "channels_first",
@@ -60,8 +61,7 @@ def resized(images: Bytes, size: int) -> Bytes:
         return images
     weights = _weights(side, size)
     made = np.empty((*images.shape[:2], size, size), dtype=np.uint8)
-    for start in range(0, len(images), _BLOCK):
-        block = slice(start, start + _BLOCK)
+    for block in cut(len(images), _BLOCK):
         made[block] = np.rint(weights @ images[block].astype(np.float64) @ weights.T)
     return made
 

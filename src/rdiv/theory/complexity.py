@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rdiv.errors import InputError
+from rdiv.row_blocks import cut_sizes, rows_within
 from rdiv.samples.pooling import resolve_seed
 from rdiv.theory.paper_bounds import check_norms
 from rdiv.threads import one_thread
@@ -192,8 +193,7 @@ def rademacher_complexity(
         raise InputError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
     chosen: Any = hypotheses if hasattr(hypotheses, "suprema") else FiniteClass(hypotheses)
     stream = np.random.default_rng(resolve_seed(rng))
-    block = max(1, _BLOCK // chosen.rows)
-    sizes = [min(block, draws - start) for start in range(0, draws, block)]
+    sizes = cut_sizes(int(draws), rows_within(_BLOCK, chosen.rows))
     found = [chosen.suprema(stream.choice((-1.0, 1.0), (size, chosen.rows))) for size in sizes]
     value, half = _mean_and_half(np.concatenate(found), confidence)
     exact = bool(getattr(chosen, "exact", True))
