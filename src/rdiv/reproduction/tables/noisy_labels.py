@@ -99,7 +99,7 @@ class NoiseTable:
         return f"noisy-{self.kind}"
 
     @property
-    def title(self) -> str:
+    def about(self) -> str:
         """What it shows."""
         return f"Noisy labels, {self.kind} flips: retraining against the share taken for noisy"
 
