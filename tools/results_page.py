@@ -134,11 +134,11 @@ def page(book: Book) -> Iterator[str]:
     yield from ("", READING)
     for name, lines in book.lines.items():
         table = BY_NAME[name]
-        yield from ("", f"## {table.title}", "")
+        yield from ("", f"## {table.about}", "")
         yield f"`{command(name, 'laptop', lines[0]['seed'])}`, numbers in"
         yield f"[results/{name}.csv](results/{name}.csv)."
         yield from ("", table.markdown(lines).rstrip(), "")
-        yield f"![{table.title}](results/{name}.svg)"
+        yield f"![{table.about}](results/{name}.svg)"
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.calibration.checks import Check, check_pvalues
-from benchmarks.studies.kept import kept
 
 from rdiv.discrepancies import HDivergence, RDivergence
 from rdiv.models import Mlp, ResNet18, Training, Vae
 from rdiv.sources.data_files import data_dir
+from rdiv.studies.journal import resume_map
 from rdiv.two_sample import two_sample_test
 
 SIZES, RESAMPLES, SEED = (24, 36), 19, 61
@@ -101,19 +101,13 @@ def null_pvalues(cell: NetworkCell, draws: range) -> NDArray[np.float64]:
     return np.array([null_pvalue(cell, i) for i in draws])
 
 
-def part_of(cell: NetworkCell, draws: range) -> list[float]:
-    """The same as a list, which a file can keep."""
-    return [null_pvalue(cell, i) for i in draws]
-
-
 def kept_pvalues(cell: NetworkCell, how: str, draws: int, rows: Path | None) -> NDArray[np.float64]:
-    """p-values of the first draws, in parts of 20 that a file keeps."""
-    parts = []
-    for start in range(0, draws, 20):
-        part = range(start, min(start + 20, draws))
-        key = f"{cell.images} {how} {cell.name} {part.start}-{part.stop}"
-        parts += kept(rows, key, partial(part_of, cell, part))
-    return np.array(parts)
+    """p-values of the first draws; those that the file has are not computed again."""
+    keys = [
+        {"images": cell.images, "test": how, "network": cell.name, "draw": i} for i in range(draws)
+    ]
+    found = resume_map(lambda key: {"pvalue": null_pvalue(cell, key["draw"])}, keys, file=rows)
+    return np.array([row["pvalue"] for row in found])
 
 
 def stopped_check(pvalues: NDArray[np.float64]) -> Check:

@@ -225,7 +225,9 @@ def broken_pvalues(name: str, sizes: tuple[int, int], draws: range) -> NDArray[n
 def _broken(mistake: Mistake, sizes: tuple[int, int], i: int) -> float:
     pooled = pool_samples(**mistake.draw(*sizes, np.random.default_rng([31, i])), rng=i)
     test = mistake.test
-    splits = split_fits(test.model, pooled.pool, pooled.stream("fit"), warm=test.warm)
+    rng = pooled.stream("fit")
+    fitted = test.model.fit(pooled.pool, rng)
+    splits = split_fits(test.model, fitted, pooled.pool, rng, warm=test.warm)
     assert isinstance(splits, RefitSplits)
 
     def statistic(masks: NDArray[np.bool_]) -> NDArray[np.float64]:

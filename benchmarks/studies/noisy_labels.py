@@ -10,7 +10,6 @@ it is not installed (`--cleanlab DIR` names a folder that has it).
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,6 +31,7 @@ from rdiv.noisy_labels.splitting import paper_share
 from rdiv.noisy_labels.sweep import accuracy
 from rdiv.samples.pool import Pool
 from rdiv.sources.data_files import data_dir
+from rdiv.studies.journal import Journal
 from rdiv.threads import one_thread
 
 Row = dict[str, Any]
@@ -270,18 +270,15 @@ PARTS: dict[str, tuple[Callable[..., Row], Callable[[], Iterator[tuple[Any, ...]
 def work(part: str, folder: Path, most: float) -> dict[tuple[Any, ...], Row]:
     """Rows of a part, from disk and, while time is left, computed."""
     function, keys = PARTS[part]
-    file = folder / f"{part}.jsonl"
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    known = {tuple(key): row for key, row in map(json.loads, lines)}
     start = process_time()
-    for key in keys():
-        if key in known or (most < np.inf and process_time() - start >= most):
-            continue
-        row = function(*key)
-        known[key] = row
-        with open(file, "a", encoding="utf-8") as out:
-            out.write(json.dumps([key, row]) + "\n")
-        print(part, *key, f"{process_time() - start:.0f} s", flush=True)
+    with Journal(folder / f"{part}.jsonl", task="draw") as journal:
+        known = {tuple(row["key"]): row["result"] for row in journal.rows}
+        for key in keys():
+            if key in known or (most < np.inf and process_time() - start >= most):
+                continue
+            known[key] = function(*key)
+            journal.append({"key": [*key], "result": known[key]})
+            print(part, *key, f"{process_time() - start:.0f} s", flush=True)
     return known
 
 

@@ -11,7 +11,6 @@ in the folder that RDIV_DATA names.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache
@@ -19,15 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from benchmarks.studies.kept import kept
 
 from rdiv.models import Training, Vae
 from rdiv.sources.data_files import data_dir
+from rdiv.studies.journal import resume_map
 from rdiv.studies.overfitting import METHODS, Overfitting, Risks, overfitting, summarise
 
 SEED, SIDE = 71, 32
@@ -96,15 +91,15 @@ def draw(n: int, fresh: int, seed: int) -> list[NDArray[np.float64]]:
     return [part for cut in (slice(n), slice(n, None)) for part in (x[cut] for x in chosen)]
 
 
-def one_draw(n: int, fresh: int, steps: int, seed: int, rows: Path | None = None) -> Overfitting:
-    """The risks of one draw, kept in a file where one is given."""
+def one_draw(key: dict[str, int]) -> dict[str, Any]:
+    """The risks of one draw as a document."""
+    p, q, fresh_p, fresh_q = draw(key["n"], key["fresh"], key["seed"])
+    model = Vae(training=Training(epochs=key["steps"], steps=key["steps"], batch_size=100))
+    return asdict(overfitting(p, q, fresh=(fresh_p, fresh_q), model=model, rng=key["seed"]))
 
-    def compute() -> Any:
-        p, q, fresh_p, fresh_q = draw(n, fresh, seed)
-        model = Vae(training=Training(epochs=steps, steps=steps, batch_size=100))
-        return asdict(overfitting(p, q, fresh=(fresh_p, fresh_q), model=model, rng=seed))
 
-    found = kept(rows, f"n {n}, fresh {fresh}, steps {steps}, seed {seed}", compute)
+def as_risks(found: dict[str, Any]) -> Overfitting:
+    """What a document of a draw says."""
     parts = ({name: Risks(**risks) for name, risks in part.items()} for part in found.values())
     return Overfitting(*parts)
 
@@ -160,11 +155,10 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, help="file that keeps draws, to go on from")
     parser.add_argument("--out", type=Path, help="markdown page to write")
     args = parser.parse_args()
-    found = Parallel(n_jobs=args.jobs)(
-        delayed(one_draw)(args.n, args.fresh, args.steps, seed, args.rows)
-        for seed in range(args.seeds)
-    )
-    text = "\n".join(page(found, n=args.n, fresh=args.fresh, steps=args.steps)) + "\n"
+    settings = {"n": args.n, "fresh": args.fresh, "steps": args.steps}
+    keys = [{**settings, "seed": seed} for seed in range(args.seeds)]
+    found = [as_risks(x) for x in resume_map(one_draw, keys, file=args.rows, n_jobs=args.jobs)]
+    text = "\n".join(page(found, **settings)) + "\n"
     print(text)
     if args.out:
         args.out.write_text(text, encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ from unicodedata import category
 
 from rdiv.errors import InputError, InputTypeError
 
-__all__ = ["chosen", "chosen_from", "one_line", "spelled", "visible"]
+__all__ = ["chosen", "chosen_from", "one_line", "spelled", "texts_of", "visible"]
 
 _TURNS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # characters that turn text round
 
@@ -72,6 +72,18 @@ def spelled(obj: Any, names: Mapping[str, type], *, without: tuple[str, ...] = (
         ]
         return f"{name}({', '.join(settings)})" if settings else name
     return one_line(repr(obj)) if _has_own(obj, "__repr__") else name
+
+
+def texts_of(cls: type, attributes: Iterable[str]) -> tuple[str, ...]:
+    """What a class says of itself, one text for each attribute.
+
+    Examples
+    --------
+    >>> from rdiv.models import Ridge
+    >>> print(texts_of(Ridge, ["about", "row_loss"]))
+    ('ridge regression', 'squared error')
+    """
+    return tuple(getattr(cls, attribute) for attribute in attributes)
 
 
 def one_line(text: str) -> str:

@@ -19,7 +19,6 @@ from tests.cli.test_process import ALERT
 
 import rdiv
 from rdiv.cli import denoise
-from rdiv.models import BY_NAME
 from rdiv.noisy_labels import LabelNoiseDetector, flip_labels
 
 pytestmark = pytest.mark.trains
@@ -155,12 +154,6 @@ def test_a_real_interrupt_while_fitting(tmp_path: Path) -> None:
     os.close(ours)
     assert os.listdir(tmp_path) == ["data.npz"]
     assert (tmp_path / "data.npz").read_bytes() == before
-
-
-def test_the_help_names_every_model_that_classifies() -> None:
-    able = (None, "classification")
-    known = [name for name, cls in BY_NAME.items() if getattr(cls, "task", None) in able]
-    assert ", ".join(known) == denoise.CLASSIFIERS
 
 
 def test_the_page_lists_the_suspected_rows(run: Run, data: Path) -> None:

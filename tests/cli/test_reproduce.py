@@ -52,10 +52,6 @@ def test_files_and_document(run: Run, tmp_path: Path, monkeypatch: pytest.Monkey
         (("reproduce", "blop"), "unknown table 'blop'; did you mean 'blob'?"),
         ((*SMOKE, "--scale", "huge"), "a scale is smoke, laptop or paper, got 'huge'."),
         ((*SMOKE, "--jobs", "2", "--scheduler", "local:2"), "choose one of them."),
-        (
-            ("reproduce", "noisy-pair", "--scheduler", "local:2"),
-            "does not run on a cluster; use --jobs",
-        ),
     ],
 )
 def test_refusals(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
@@ -63,3 +59,10 @@ def test_refusals(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
     assert code == 2
     assert not out
     assert sentence in err
+
+
+@pytest.mark.parametrize("table", ["noisy-pair", "overfitting", "blob"])
+def test_no_table_ignores_the_scheduler(run: Run, table: str) -> None:
+    code, _, err = run("reproduce", table, "--scheduler", "local:none", "--out", "somewhere")
+    assert code == 2
+    assert "a local scheduler is local:N" in err

@@ -163,7 +163,8 @@ class TestRefits:
     def test_they_depend_on_the_split_alone(self, model: Any) -> None:
         """Not on which side is called p, not on the order or number of masks asked for."""
         rng = np.random.default_rng(2)
-        splits = split_fits(model, Pool(rng.normal(size=(40, 2))), rng, warm=False)
+        pool = Pool(rng.normal(size=(40, 2)))
+        splits = split_fits(model, model.fit(pool, rng), pool, rng, warm=False)
         assert isinstance(splits, RefitSplits)
         masks = random_subsets(rng, 3, 40, 15)
         for risks in (splits.own_risks, splits.crossed_risks):
@@ -173,10 +174,9 @@ class TestRefits:
 
     def test_a_cold_start_draws_for_each_split(self) -> None:
         """Two sides of one split get different streams, other splits others again."""
-        splits = split_fits(
-            Ridge(), Pool(np.zeros((9, 1)), y=np.arange(9.0), task="regression"),
-            np.random.default_rng(0), warm=False,
-        )  # fmt: skip
+        rng = np.random.default_rng(0)
+        pool = Pool(np.zeros((9, 1)), y=np.arange(9.0), task="regression")
+        splits = split_fits(Ridge(), Ridge().fit(pool, rng), pool, rng, warm=False)
         assert isinstance(splits, RefitSplits)
         masks = random_subsets(np.random.default_rng(1), 20, 9, 4)
         masks = np.unique(masks, axis=0)

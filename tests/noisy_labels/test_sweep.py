@@ -31,10 +31,9 @@ SETTINGS: dict[str, Any] = {
 
 def test_a_sweep_that_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = noise_sweep(*DATA, out=tmp_path, **SETTINGS)
-    files = sorted(tmp_path.iterdir())
-    assert len(files) == 2
-    lines = files[1].read_text().splitlines(keepends=True)
-    files[1].write_text("".join(lines[:2]) + lines[2][:30])  # killed while it wrote
+    (file,) = tmp_path.iterdir()
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:6]) + lines[6][:30])  # killed while it wrote
     made = []
     real = module.retrain
     monkeypatch.setattr(module, "retrain", lambda *args: made.append(args[4]) or real(*args))
@@ -45,10 +44,28 @@ def test_a_sweep_that_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
     assert made == [0.5, 0.5]
 
 
+def test_a_trial_is_pretrained_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    real = module._pretrain
+    monkeypatch.setattr(
+        module, "_pretrain", lambda sweep, trial: made.append(trial) or real(sweep, trial)
+    )
+    noise_sweep(*DATA, **SETTINGS)
+    assert made == [0, 1]
+
+
+@pytest.mark.parametrize("place", [{"n_jobs": 2}, {"scheduler": "local:2"}], ids=str)
+def test_rows_are_the_same_wherever_they_are_found(place: dict[str, Any]) -> None:
+    if "scheduler" in place:
+        pytest.importorskip("distributed")
+    assert noise_sweep(*DATA, **SETTINGS, **place).rows == noise_sweep(*DATA, **SETTINGS).rows
+
+
 def test_other_settings_do_not_share_rows(tmp_path: Path) -> None:
-    noise_sweep(*DATA, out=tmp_path, **SETTINGS)
-    noise_sweep(*DATA, out=tmp_path, **{**SETTINGS, "model": Mlp(hidden=(4,), epochs=1)})
-    assert len(list(tmp_path.iterdir())) == 4
+    first = noise_sweep(*DATA, out=tmp_path, **SETTINGS)
+    other = {**SETTINGS, "model": Mlp(hidden=(4,), epochs=1)}
+    assert noise_sweep(*DATA, out=tmp_path, **other).rows == noise_sweep(*DATA, **other).rows
+    assert noise_sweep(*DATA, out=tmp_path, **SETTINGS).rows == first.rows
 
 
 def test_precision_and_recall_meet_where_as_many_rows_are_noisy_as_are_wrong() -> None:

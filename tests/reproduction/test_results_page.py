@@ -107,7 +107,7 @@ def test_the_page_can_be_written_whatever_was_found(rate: float) -> None:
     assert len(found) == len(powers) == len(CLAIMS) - 3
     assert levels(book).startswith("**The level holds.**")
     text = "\n".join(results_page.page(book))
-    assert all(f"## {table.title}" in text for table in powers.values())
+    assert all(f"## {table.about}" in text for table in powers.values())
     assert "Not measured at this scale yet: `overfitting`, `noisy-symmetric`, `noisy-pair`." in text
 
 

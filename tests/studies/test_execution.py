@@ -273,13 +273,12 @@ def test_files_are_read_once_in_every_mode() -> None:
 
 def test_chunks_grow_to_a_fifth_of_a_second() -> None:
     pace = execution._Pace()
-    keys = iter([*study(trials=1000).all_keys()])
-    chunks = pace.chunks(keys, whole_draws=False)
+    chunks = pace.chunks([key] for key in study(trials=1000).all_keys())
     assert len(next(chunks)) == 1
     for seconds, size in ((0.02, 10), (0.05, 4), (1.0, 1), (1e-9, execution.LARGEST_CHUNK)):
         pace.trials, pace.seconds = 100, 100 * seconds
         assert len(next(chunks)) == size
-    rest = [key for chunk in chunks for key in chunk]
+    rest = [key for chunk in chunks for draw in chunk for key in draw]
     assert len(rest) == 1000 - 1 - 10 - 4 - 1 - 64
 
 

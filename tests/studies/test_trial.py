@@ -21,12 +21,12 @@ from tests.studies.toys import (
 )
 
 import rdiv
-from rdiv.discrepancies import RDivergence
+from rdiv.discrepancies import Energy, HDivergence, Omnibus, RDivergence
 from rdiv.models import CrossFit, GaussianMixture, KernelDensity, Logistic
 from rdiv.samples import Pool
 from rdiv.sources import Hdgm
 from rdiv.studies import trial
-from rdiv.studies.trial import SharedFits, run_trial
+from rdiv.studies.trial import Fits, run_trial
 
 
 @pytest.fixture(autouse=True)
@@ -312,32 +312,47 @@ def test_both_c2st_learn_from_one_training(
     assert len(fits) == 2 * wanted
 
 
-def test_other_rows_targets_models_and_streams_are_fitted_anew() -> None:
-    x, y = np.arange(8.0)[:, None], np.arange(8) % 2
-    fits = SharedFits(Pool(x))
-    for model in (KernelDensity(), KernelDensity(bandwidth=0.5)):
-        for pool in (Pool(x), Pool(x + 1), Pool(x, y=y), Pool(x, y=1 - y), Pool(x.copy())):
-            for seed in (0, 1):
-                fits.fit(model, pool, np.random.default_rng(seed))
-    assert len(fits.known) == 2 * 4 * 2
+def test_other_models_are_fitted_anew() -> None:
+    pool = Pool(np.arange(8.0)[:, None])
+    fits = Fits()
+    for model in (KernelDensity(), KernelDensity(bandwidth=0.5), KernelDensity()):
+        fits.shared(RDivergence(model)).prepare(pool, np.random.default_rng(0))
+    assert len(fits.pooled) == 2
 
 
-def test_refits_to_parts_of_the_rows_are_not_kept() -> None:
+def test_a_test_that_draws_after_its_fit_finds_the_stream_as_the_fit_left_it() -> None:
     pool = Pool(np.random.default_rng(0).normal(size=(30, 2)))
-    fits = SharedFits(pool)
-    model = fits.shared(RDivergence(GaussianMixture())).model
-    for part in (pool, pool.take(np.arange(20)), pool):
-        model.fit(part, np.random.default_rng(0))
-    assert len(fits.known) == 1
+    masks = np.random.default_rng(1).permuted(np.tile(np.arange(30) < 12, (2, 1)), axis=1)
+    test = HDivergence(CrossFit(GaussianMixture(), 3), warm=False)
+    alone = test.prepare(pool, np.random.default_rng(1)).statistic(masks)
+    fits = Fits()
+    for _ in range(3):
+        prepared = fits.shared(test).prepare(pool, np.random.default_rng(1))
+        assert np.array_equal(prepared.statistic(masks), alone)
+    assert len(fits.pooled) == 1
 
 
-def test_streams_are_left_as_a_fit_leaves_them() -> None:
-    pool = Pool(np.random.default_rng(0).normal(size=(30, 2)))
-    fits, model = SharedFits(pool), CrossFit(GaussianMixture(), 3)
-    first, second = np.random.default_rng(1), np.random.default_rng(1)
-    assert fits.fit(model, pool, first) is fits.fit(model, pool, second)
-    assert fits.fit(model, pool, first) is not fits.fit(model, pool, np.random.default_rng(1))
-    alone = np.random.default_rng(1)
-    model.fit(pool, alone)
-    assert alone.spawn(1)[0].integers(2**60) == second.spawn(1)[0].integers(2**60)
-    assert alone.integers(2**60) == second.integers(2**60)
+def test_tests_that_learn_or_have_no_model_run_as_they_are() -> None:
+    for test in (Energy(), Learning(), Omnibus(members=[Energy()])):
+        assert Fits().shared(test) is test
+
+
+@pytest.mark.parametrize("test", ["energy", "c2st-s:logistic", "r-div:pca", "r-div:logistic"])
+def test_a_study_takes_the_task_that_the_test_alone_takes(test: str) -> None:
+    """By name and as an object, on a source with a target."""
+
+    def labelled(n: int, rng: np.random.Generator, null: bool) -> Any:
+        p, q = shifted(n, rng, null)
+        return (p, (p[:, 0] > 0).astype(int)), (q, (q[:, 0] > 0).astype(int))
+
+    name, _, model = test.partition(":")
+    asked = study(labelled, test, sizes=(30,), trials=1)
+    row = run_trial(asked, next(asked.all_keys()))
+    drawn = trial._drawn(asked, next(asked.all_keys()), 0)
+    alone = rdiv.two_sample_test(
+        drawn.p, drawn.q, name, model=model or None, n_resamples=19, rng=drawn.seed
+    )
+    assert (row["statistic"], row["pvalue"]) == (alone.statistic, alone.pvalue)
+    built = asked.contenders[0].choice(asked.sources[0], supervised=True).build(drawn.p)  # type: ignore[arg-type]
+    (again,) = rows(labelled, built, sizes=[30], trials=1)
+    assert (again["statistic"], again["pvalue"]) == (row["statistic"], row["pvalue"])

@@ -12,7 +12,7 @@ import typer
 
 from rdiv.cli.display import Summary, show, stages
 from rdiv.cli.inputs import read_sample
-from rdiv.cli.options import DataDir, Jobs, JsonFile, Seed
+from rdiv.cli.options import MODELS, DataDir, Jobs, JsonFile, Seed
 from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver, write_bytes
 from rdiv.errors import InputError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rdiv.noisy_labels import LabelNoise
 
-__all__ = ["CLASSIFIERS", "check_ending", "denoise_labels", "kept_rows"]
+__all__ = ["check_ending", "denoise_labels", "kept_rows"]
 
 
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".feather")
@@ -86,9 +86,6 @@ def _ending(path: str) -> str:
     return suffix if not name.endswith(".gz") or suffix in PACKED else ".gz"
 
 
-# Written out because importing the models would slow down --help.
-CLASSIFIERS = "logistic, boosting, mlp, alexnet, resnet18, senet, convnext, vit"
-
 SHOWN = 10
 """Suspected rows that are printed; the JSON document and the page have all of them."""
 
@@ -121,7 +118,11 @@ Rate = Annotated[
 ]
 Classifier = Annotated[
     str,
-    typer.Option("--model", metavar="NAME", help=f"What learns the labels: {CLASSIFIERS}."),
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help=f"What learns the labels: one that predicts classes, of {MODELS}.",
+    ),
 ]
 NoiseFolds = Annotated[
     int,

@@ -97,7 +97,7 @@ def reproduce_table(
 def _list_tables() -> None:
     width = max(map(len, BY_NAME))
     for name, table in BY_NAME.items():
-        write_out(f"{name.ljust(width)}  {table.title}\n")
+        write_out(f"{name.ljust(width)}  {table.about}\n")
 
 
 def _report(found: Reproduced, folder: str, json: str | None) -> None:

@@ -17,11 +17,11 @@ from rdiv.models.adapters import as_model
 from rdiv.models.networks.default_networks import NetworkClassifier
 from rdiv.models.networks.modules import is_module
 from rdiv.models.networks.torch_model import FittedTorchModel
-from rdiv.models.protocol import FittedModel, Model, check_losses
+from rdiv.models.protocol import FittedModel, Model, check_losses, task_of
 from rdiv.names import spelled
 from rdiv.samples.pool import Pool
 
-__all__ = ["AccuracyC2st", "LogitC2st", "Scored"]
+__all__ = ["AccuracyC2st", "LogitC2st", "Scored", "fit_classifier"]
 
 LABELS = np.array(["q", "p"])
 
@@ -82,7 +82,11 @@ class AccuracyC2st:
 
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Scored:
         """Train the classifier on these rows."""
-        return _learn(self.model, pool, is_p, rng, accuracy=True)
+        return self.from_classifier(fit_classifier(self.model, pool, is_p, rng), is_p)
+
+    def from_classifier(self, fitted: FittedModel, is_p: NDArray[np.bool_]) -> Scored:
+        """The same from a classifier that is trained already."""
+        return Scored(fitted, int(is_p.sum()), int((~is_p).sum()), accuracy=True)
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,11 @@ class LogitC2st:
 
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Scored:
         """Train the classifier on these rows."""
-        return _learn(self.model, pool, is_p, rng, accuracy=False)
+        return self.from_classifier(fit_classifier(self.model, pool, is_p, rng), is_p)
+
+    def from_classifier(self, fitted: FittedModel, is_p: NDArray[np.bool_]) -> Scored:
+        """The same from a classifier that is trained already."""
+        return Scored(fitted, int(is_p.sum()), int((~is_p).sum()), accuracy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,11 +190,11 @@ class Scored:
         return Prepared(statistic)
 
 
-def _learn(
-    model: Model, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator, *, accuracy: bool
-) -> Scored:
-    fitted = model.fit(_labelled(pool, is_p.astype(np.intp)), rng)
-    return Scored(fitted, int(is_p.sum()), int((~is_p).sum()), accuracy)
+def fit_classifier(
+    model: Model, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator
+) -> FittedModel:
+    """A classifier of p against q, trained on these rows."""
+    return model.fit(_labelled(pool, is_p.astype(np.intp)), rng)
 
 
 def _losses_with_either_label(fitted: FittedModel, pool: Pool) -> list[NDArray[np.float64]]:
@@ -206,7 +214,7 @@ def _as_classifier(model: Any) -> Model:
     if model is None or is_module(model):
         return NetworkClassifier(model)
     found = as_model(model)
-    task = getattr(found, "task", None)
+    task = task_of(found)
     if task not in (None, "classification"):
         raise InputError(
             f"c2st needs a classifier to tell p from q, got {spelled(found, {})}, which does "

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rdiv.discrepancies.h_divergence import two_risks
 from rdiv.discrepancies.split_fits import refittable, split_fits
 from rdiv.inference.prepared import Masks, Prepared
-from rdiv.models.protocol import Model
+from rdiv.models.protocol import FittedModel, Model
 from rdiv.samples.pool import Pool
 
 __all__ = ["CrossRisk"]
@@ -56,7 +56,11 @@ class CrossRisk:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the pooled model; splits are fitted when they are asked for."""
-        splits = split_fits(self.model, pool, rng, warm=self.warm)
+        return self.after_fit(self.model.fit(pool, rng), pool, rng)
+
+    def after_fit(self, fitted: FittedModel, pool: Pool, rng: np.random.Generator) -> Prepared:
+        """The same from the pooled fit and the stream as the fit left it."""
+        splits = split_fits(self.model, fitted, pool, rng, warm=self.warm)
 
         def statistic(masks: Masks) -> NDArray[np.float64]:
             excess = np.abs(splits.crossed_risks(masks) - splits.pooled_risk)

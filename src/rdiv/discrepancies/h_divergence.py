@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rdiv.discrepancies.split_fits import SplitFits, refittable, split_fits
 from rdiv.errors import InputError
 from rdiv.inference.prepared import Masks, Observed, Prepared
-from rdiv.models.protocol import Model
+from rdiv.models.protocol import FittedModel, Model
 from rdiv.samples.pool import Pool
 
 __all__ = ["HDivergence"]
@@ -76,7 +76,11 @@ class HDivergence:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the pooled model; splits are fitted when they are asked for."""
-        splits = split_fits(self.model, pool, rng, warm=self.warm)
+        return self.after_fit(self.model.fit(pool, rng), pool, rng)
+
+    def after_fit(self, fitted: FittedModel, pool: Pool, rng: np.random.Generator) -> Prepared:
+        """The same from the pooled fit and the stream as the fit left it."""
+        splits = split_fits(self.model, fitted, pool, rng, warm=self.warm)
         return Prepared(
             statistic=lambda masks: self._gain(splits, masks),
             observed=lambda is_p: two_risks(splits.own_risks(is_p[None])),

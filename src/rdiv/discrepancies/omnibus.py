@@ -16,7 +16,7 @@ from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.combining import nested_min_p
 from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.models.adapters import as_model
-from rdiv.models.protocol import FittedModel, Model
+from rdiv.models.protocol import FittedModel, Model, task_of
 from rdiv.names import spelled
 from rdiv.samples.pool import Pool
 
@@ -92,7 +92,7 @@ class Omnibus:
     @property
     def task(self) -> str | None:
         """The one task that all members can do, if there is only one."""
-        tasks = {_task(each) for level in self.levels for each in level} - {None}
+        tasks = {task_of(each) for level in self.levels for each in level} - {None}
         return tasks.pop() if len(tasks) == 1 else None
 
     @property
@@ -110,7 +110,14 @@ class Omnibus:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Prepare every member; equal models are fitted once."""
-        fits = _Fits(pool, rng)
+        return self._prepared(_Fits(pool, rng))
+
+    def after_fit(self, fitted: FittedModel, pool: Pool, rng: np.random.Generator) -> Prepared:
+        """The same from the fit of `model` and the stream as the fit left it."""
+        assert self.model is not None, "an omnibus of members has no one model"
+        return self._prepared(_Fits(pool, rng, [(self.model, fitted)]))
+
+    def _prepared(self, fits: _Fits) -> Prepared:
         name = _namer(self.levels)
         levels = [
             _unique((name(each), fits.prepare(each)) for each in level) for level in self.levels
@@ -232,9 +239,3 @@ def _unique(named: Iterable[tuple[str, Prepared]]) -> dict[str, Prepared]:
         count = sum(known == name or known.startswith(f"{name} #") for known in found)
         found[f"{name} #{count + 1}" if count else name] = prepared
     return found
-
-
-def _task(discrepancy: Any) -> str | None:
-    inner = discrepancy if hasattr(discrepancy, "task") else getattr(discrepancy, "model", None)
-    task: str | None = getattr(inner, "task", None)
-    return task

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.inference.prepared import Prepared, Statistic
+from rdiv.names import texts_of
 from rdiv.samples.pool import Pool
 
 __all__ = ["Description", "Discrepancy", "Learner", "describe"]
@@ -18,7 +19,8 @@ class Discrepancy(Protocol):
     """A distance between two samples that share a pool; usually a frozen dataclass of settings.
 
     Those that rest on one fitted model also have ``from_fit(fitted, pool)``, so that several of
-    them can share the fit.
+    them can share the fit. Those that draw from the stream after their fit have
+    ``after_fit(fitted, pool, rng)`` instead, where `rng` is the stream as the fit left it.
     """
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared | Statistic:
@@ -89,6 +91,5 @@ def describe() -> tuple[Description, ...]:
     from rdiv.discrepancies import BY_NAME
 
     return tuple(
-        Description(name, cls.__name__, *(getattr(cls, attribute) for attribute in ATTRIBUTES))
-        for name, cls in BY_NAME.items()
+        Description(name, cls.__name__, *texts_of(cls, ATTRIBUTES)) for name, cls in BY_NAME.items()
     )

@@ -18,6 +18,7 @@ from rdiv.models import (
     PrincipalComponents,
     as_model,
 )
+from rdiv.models.protocol import task_of
 from rdiv.names import chosen, spelled
 from rdiv.samples.pool import Pool
 
@@ -76,7 +77,7 @@ def choose(
     if hasattr(cls, "model_role"):  # a classifier of p against q, a feature network: its own affair
         _refuse(discrepancy, "learns on half of the rows", model=None, folds=folds)
         test = cls(model=model)
-        kind = getattr(test, "task", None)
+        kind = task_of(test)
         return Choice(
             lambda pool: test, kind, inputs_only if supervised and kind == "density" else {}
         )
@@ -93,7 +94,7 @@ def choose(
         notes["folds"] = f"folds do not apply to {spelled(fixed, MODELS)}"
     else:
         fixed = _folded(fixed, folds, n_jobs)
-    kind = getattr(fixed, "task", None)
+    kind = task_of(fixed)
     if supervised and kind == "density":
         notes["target"] = f"{spelled(fixed, MODELS)} models the inputs; the target is not used"
     return Choice(lambda pool: cls(fixed), kind, notes)
@@ -111,8 +112,7 @@ def _given(discrepancy: Any, model: Any, folds: int | None) -> Choice:
             f"{type(discrepancy).__name__}."
         )
     _refuse(type(discrepancy).__name__, "has its settings already", model=model, folds=folds)
-    inner = discrepancy if hasattr(discrepancy, "task") else getattr(discrepancy, "model", None)
-    return Choice(lambda pool: discrepancy, getattr(inner, "task", None), {})
+    return Choice(lambda pool: discrepancy, task_of(discrepancy), {})
 
 
 def _refuse(name: str, why: str, *, model: Any, folds: int | None) -> None:

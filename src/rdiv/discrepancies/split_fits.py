@@ -26,9 +26,10 @@ Floats = NDArray[np.float64]
 _SMALLEST_SUM = 1e-300  # a density that underflowed; its log costs 691 nats
 
 
-def split_fits(model: Model, pool: Pool, rng: np.random.Generator, *, warm: bool) -> SplitFits:
-    """The label-blind work: the pooled fit, and functions from masks to risks of side fits."""
-    fitted = model.fit(pool, rng)
+def split_fits(
+    model: Model, fitted: FittedModel, pool: Pool, rng: np.random.Generator, *, warm: bool
+) -> SplitFits:
+    """Functions from masks to risks of side fits; `rng` is the stream as the pooled fit left it."""
     if isinstance(fitted, FittedKernelDensity):
         return KernelSplits.of(fitted, pool)
     entropy = int(rng.integers(2**63))

@@ -18,7 +18,7 @@ from rdiv.models.networks.training import Training
 from rdiv.models.networks.vae import Vae
 from rdiv.models.networks.vit import ViT
 from rdiv.models.principal_components import PrincipalComponents
-from rdiv.models.protocol import FittedModel, Model
+from rdiv.models.protocol import FittedModel, Model, ModelDescription, describe
 
 __all__ = [
     "BY_NAME",
@@ -34,6 +34,7 @@ __all__ = [
     "Logistic",
     "Mlp",
     "Model",
+    "ModelDescription",
     "PrincipalComponents",
     "ResNet18",
     "Ridge",
@@ -43,6 +44,7 @@ __all__ = [
     "Vae",
     "ViT",
     "as_model",
+    "describe",
 ]
 
 BY_NAME: dict[str, type] = {

@@ -36,6 +36,11 @@ class Boosting:
     True
     """
 
+    about = "gradient boosting of trees, by scikit-learn"
+    row_loss = "log loss or squared error"
+    suits = "tables; missing values and interactions"
+    keep_in_mind = "memorises: use folds"
+
     iterations: int = 100
     learning_rate: float = 0.1
 

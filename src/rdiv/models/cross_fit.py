@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError
 from rdiv.models.corrections import linear_correction
-from rdiv.models.protocol import FittedModel, Model, fit_again
+from rdiv.models.protocol import FittedModel, Model, fit_again, task_of
 from rdiv.names import spelled
 from rdiv.progress import counting
 from rdiv.samples.pool import Pool
@@ -68,7 +68,7 @@ class CrossFit:
     @property
     def task(self) -> str | None:
         """The one task that the model inside can do, if there is only one."""
-        return getattr(self.model, "task", None)
+        return task_of(self.model)
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedCrossFit:
         """Draw the folds and fit one model for each."""

@@ -97,6 +97,11 @@ class GaussianMixture:
     [-1.  1.]
     """
 
+    about = "a mixture of Gaussians"
+    row_loss = "negative log density"
+    suits = "clusters, moderate dimension"
+    keep_in_mind = "the number of components is chosen by BIC on the pool"
+
     components: int | Literal["bic"] = "bic"
     covariance: Literal["auto", "full", "diag"] = "auto"
 

@@ -172,6 +172,11 @@ class KernelDensity:
     [  -2.1 -290.5]
     """
 
+    about = "a Gaussian kernel around every row of the pool"
+    row_loss = "negative log density"
+    suits = "few columns, any shape; thousands of rows"
+    keep_in_mind = "weak beyond about ten columns"
+
     bandwidth: Bandwidth = "loo"
     whitening: WhiteningKind = "full"
     dtype: Precision = "float64"

@@ -39,6 +39,11 @@ class Logistic:
     True
     """
 
+    about = "logistic regression"
+    row_loss = "log loss"
+    suits = "a plain, quick baseline"
+    keep_in_mind = "linear in the inputs"
+
     penalty: float = 1.0
 
     task = "classification"
@@ -67,6 +72,11 @@ class Ridge:
     >>> print(Ridge().fit(pool, np.random.default_rng(0)).losses(pool).round(1))
     [0.1 0.8 4.5 7. ]
     """
+
+    about = "ridge regression"
+    row_loss = "squared error"
+    suits = "a plain, quick baseline"
+    keep_in_mind = "linear in the inputs; squares reward few, large errors"
 
     penalty: float = 1.0
 

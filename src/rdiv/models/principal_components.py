@@ -40,6 +40,11 @@ class PrincipalComponents:
     2
     """
 
+    about = "the plane in which the rows vary most"
+    row_loss = "squared reconstruction error of the scaled columns"
+    suits = "many correlated columns, more columns than rows"
+    keep_in_mind = "blind to shifts inside the retained plane"
+
     components: int | float = 0.8
 
     task = "density"

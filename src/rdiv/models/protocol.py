@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
+from rdiv.names import texts_of
 from rdiv.samples.pool import Pool
 
-__all__ = ["FittedModel", "Model", "check_losses", "fit_again"]
+__all__ = [
+    "FittedModel",
+    "Model",
+    "ModelDescription",
+    "check_losses",
+    "describe",
+    "fit_again",
+    "task_of",
+]
 
 
 @runtime_checkable
@@ -62,6 +72,81 @@ class Model(Protocol):
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedModel:
         """Fit to the rows of a pool, blind to which sample each row came from."""
         ...
+
+
+def task_of(part: object) -> str | None:
+    """The only task that a model or a test can do: its own, or else that of the test's model.
+
+    None leaves it to the samples.
+
+    Examples
+    --------
+    >>> from rdiv.discrepancies import Energy, RDivergence
+    >>> from rdiv.models import Boosting, Ridge
+    >>> print(task_of(RDivergence(Ridge())), task_of(Energy()), task_of(Boosting()))
+    regression density None
+    """
+    inner = part if hasattr(part, "task") else getattr(part, "model", None)
+    task: str | None = getattr(inner, "task", None)
+    return task
+
+
+@dataclass(frozen=True)
+class ModelDescription:
+    """One model in words.
+
+    Parameters
+    ----------
+    name : str
+        Its name in ``BY_NAME``.
+    cls : str
+        Its class in ``rdiv.models``.
+    about : str
+        What it is.
+    row_loss : str
+        The loss that it gives a row.
+    target : str
+        The target that it needs, or "no".
+    suits : str
+        Data that it is good for.
+    keep_in_mind : str
+    """
+
+    name: str
+    cls: str
+    about: str
+    row_loss: str
+    target: str
+    suits: str
+    keep_in_mind: str
+
+
+ATTRIBUTES = ("about", "row_loss", "suits", "keep_in_mind")
+"""Of every class in ``BY_NAME``: what it says of itself."""
+
+TARGETS = {"density": "no", "classification": "classes", "regression": "numbers", None: "yes"}
+
+
+def describe() -> tuple[ModelDescription, ...]:
+    """What each model is, its loss, the target that it needs, and what it is good for.
+
+    Examples
+    --------
+    >>> for model in describe()[:2]:
+    ...     print(f"{model.name}: {model.about}")
+    kde: a Gaussian kernel around every row of the pool
+    gmm: a mixture of Gaussians
+    """
+    from rdiv.models import BY_NAME
+
+    found = []
+    for name, cls in BY_NAME.items():
+        about, row_loss, suits, keep_in_mind = texts_of(cls, ATTRIBUTES)
+        target = TARGETS[task_of(cls)]
+        found.append(
+            ModelDescription(name, cls.__name__, about, row_loss, target, suits, keep_in_mind)
+        )
+    return tuple(found)
 
 
 def fit_again(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError
 from rdiv.losses import log_loss
 from rdiv.models import BY_NAME, CrossFit, as_model
-from rdiv.models.protocol import FittedModel, Model
+from rdiv.models.protocol import FittedModel, Model, task_of
 from rdiv.names import spelled
 from rdiv.noisy_labels.corruption import check_rate
 from rdiv.noisy_labels.labelled import LabelledRows, pool_labelled, with_labels
@@ -123,7 +123,7 @@ class LabelNoiseDetector:
     def settled(self, pool: Pool) -> Model:
         """The model that judges the rows of a pool, with its folds."""
         model = as_model(self.model)
-        task = getattr(model, "task", None)
+        task = task_of(model)
         if task not in (None, "classification"):
             raise InputError(
                 f"labels need a model for classification, got {spelled(model, BY_NAME)}, which "

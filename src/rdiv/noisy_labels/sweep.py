@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +21,7 @@ from rdiv.noisy_labels.retraining import OBJECTIVES, retrain
 from rdiv.noisy_labels.splitting import SHARES, part_gap, top_rows
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.pool import Pool
+from rdiv.studies.journal import resume_map
 from rdiv.threads import one_thread
 
 __all__ = ["NoiseSweep", "noise_sweep"]
@@ -68,13 +68,15 @@ def noise_sweep(
     trials: int = 3,
     seed: int = 0,
     n_jobs: int | None = None,
+    scheduler: str | None = None,
     out: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> NoiseSweep:
     """Flip labels, pretrain on them, and retrain for every share taken for noisy.
 
-    Every trial draws its training rows and its flips anew and pretrains once. The pretrained
-    network splits the batches, as in the paper.
+    Every trial draws its training rows and its flips anew and pretrains once; with several
+    workers, each of them that retrains for a trial pretrains for it. The pretrained network splits
+    the batches, as in the paper.
 
     Parameters
     ----------
@@ -91,8 +93,8 @@ def noise_sweep(
     n_train : int, optional
         Rows to draw for every trial; by default all.
     trials, seed : int
-    n_jobs : int, optional
-        Trials at a time.
+    n_jobs, scheduler
+        Where the work is done, see `rdiv.power_study`.
     out : path, optional
         Folder that keeps every row as it is found; the same sweep continues there.
     progress : callable, optional
@@ -118,55 +120,57 @@ def noise_sweep(
     for name in objectives:
         chosen_from(OBJECTIVES, name, "objective")
     network = as_model(ResNet18() if model is None else model)
-    sweep = _Sweep(
-        kind, rate, tuple(shares), tuple(objectives), network, n_train, seed,
-        None if out is None else Path(out),
-    )  # fmt: skip
-    each = len(shares) * len(objectives)
-    found: list[Row] = []
-    for rows in _spread(sweep, train, test, trials, n_jobs):
-        found += rows
-        if progress is not None:
-            progress(len(found), each * trials)
-    return NoiseSweep(found)
+    sweep = _Sweep(train, test, kind, rate, network, n_train, seed)
+    keys = [sweep.key(*cell) for cell in product(range(trials), shares, objectives)]
+    rows = resume_map(
+        sweep,
+        keys,
+        file=None if out is None else Path(out) / f"noisy-{kind}.jsonl",
+        n_jobs=n_jobs,
+        scheduler=scheduler,
+        progress=progress,
+    )
+    return NoiseSweep(rows)
 
 
 @dataclass(frozen=True, eq=False)
 class _Sweep:
-    """The settings that all trials share."""
+    """The data and settings of all trials; a function from a key to its row."""
 
+    train: Rows
+    test: Rows
     kind: Literal["symmetric", "pair"]
     rate: float
-    shares: tuple[float, ...]
-    objectives: tuple[str, ...]
     model: Any
     n_train: int | None
     seed: int
-    out: Path | None
+    latest: dict[int, _Pretrained] = field(default_factory=dict)
 
-    def run(self, trial: int, train: Rows, test: Rows) -> list[Row]:
-        """The rows of one trial: those on disk, then the others."""
-        journal = self._journal(trial)
-        known = {} if journal is None else _known(journal)
-        wanted = [(share, name) for share in self.shares for name in self.objectives]
-        missing = [key for key in wanted if key not in known]
-        if missing:
-            with one_thread():
-                state = _pretrain(self, trial, train, test)
-                for share, name in missing:
-                    row = state.row(share, name)
-                    known[share, name] = row
-                    if journal is not None:
-                        _append(journal, row)
-        return [known[key] for key in wanted]
+    def key(self, trial: int, share: float, objective: str) -> Row:
+        """Everything that decides a row, but for the data."""
+        return {
+            "kind": self.kind,
+            "rate": self.rate,
+            "model": f"{self.model!r} {getattr(self.model, 'training', None)!r}",
+            "n_train": self.n_train,
+            "seed": self.seed,
+            "trial": trial,
+            "share": share,
+            "objective": objective,
+        }
 
-    def _journal(self, trial: int) -> Path | None:
-        if self.out is None:
-            return None
-        model = f"{self.model!r} {getattr(self.model, 'training', None)!r}"
-        settings = f"{self.rate!r} {self.n_train!r} {self.seed!r} {model}"
-        mark = blake2b(settings.encode(), digest_size=4).hexdigest()
-        return self.out / f"noisy-{self.kind}-{mark}-trial-{trial}.jsonl"
+    def __call__(self, key: Row) -> Row:
+        with one_thread():
+            return self._pretrained(key["trial"]).row(key["share"], key["objective"])
+
+    def _pretrained(self, trial: int) -> _Pretrained:
+        """The trial that this process pretrained last, or a new one in its place."""
+        known = self.latest.get(trial)
+        if known is None:
+            known = _pretrain(self, trial)
+            self.latest.clear()
+            self.latest[trial] = known
+        return known
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,9 +221,10 @@ def accuracy(fitted: Any, pool: Pool) -> float:
     return float((class_probabilities(fitted, pool).argmax(axis=1) == pool.y).mean())
 
 
-def _pretrain(sweep: _Sweep, trial: int, train: Rows, test: Rows) -> _Pretrained:
+def _pretrain(sweep: _Sweep, trial: int) -> _Pretrained:
     rng = _stream(sweep.seed, trial, 0)
-    x, labels = train[0], check_labels(train[1])
+    (x, labels), test = sweep.train, sweep.test
+    labels = check_labels(labels)
     chosen = rng.permutation(len(labels))[: sweep.n_train]
     classes, true = np.unique(labels[chosen], return_inverse=True)
     given = flip_labels(true, sweep.kind, sweep.rate, rng)
@@ -248,35 +253,8 @@ def _detection(noisy: NDArray[np.bool_], wrong: NDArray[np.bool_]) -> dict[str, 
     }
 
 
-def _spread(sweep: _Sweep, train: Rows, test: Rows, trials: int, n_jobs: int | None) -> Any:
-    if n_jobs in (None, 1):
-        return (sweep.run(trial, train, test) for trial in range(trials))
-    from joblib import Parallel, delayed
-
-    tasks = (delayed(sweep.run)(trial, train, test) for trial in range(trials))
-    return Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-
-
 def _stream(seed: int, trial: int, stage: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence([seed, trial]).spawn(3)[stage])
-
-
-def _known(journal: Path) -> dict[tuple[float, str], Row]:
-    """Rows found before; a last line that was cut off is dropped from the file too."""
-    if not journal.exists():
-        return {}
-    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
-    whole = [line for line in lines if line.endswith("\n")]
-    if len(whole) < len(lines):
-        journal.write_text("".join(whole), encoding="utf-8")
-    rows = [json.loads(line) for line in whole]
-    return {(row["share"], row["objective"]): row for row in rows}
-
-
-def _append(journal: Path, row: Row) -> None:
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    with open(journal, "a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
 
 
 _NUMBERS = (

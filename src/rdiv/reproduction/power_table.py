@@ -158,7 +158,9 @@ class PowerTable:
 
     Parameters
     ----------
-    name, title : str
+    name : str
+    about : str
+        What it shows, in one line.
     where : str
         Its place in the paper, and what was read off it.
     paper : Printed
@@ -175,7 +177,7 @@ class PowerTable:
     """
 
     name: str
-    title: str
+    about: str
     where: str
     paper: Printed
     scales: Mapping[Scale, Setting]

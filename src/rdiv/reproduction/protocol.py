@@ -129,7 +129,7 @@ class Table(Protocol):
         ...
 
     @property
-    def title(self) -> str:
+    def about(self) -> str:
         """What it shows, in one line."""
         ...
 

@@ -84,7 +84,7 @@ class Reproduced:
     def to_markdown(self) -> str:
         """The page with its title and the command that made it."""
         made = f"Made by `{command(self.table.name, self.run.scale, self.run.seed)}`."
-        return f"# {self.table.title}\n\n{made}\n\n{self.table.markdown(self.lines)}"
+        return f"# {self.table.about}\n\n{made}\n\n{self.table.markdown(self.lines)}"
 
     def to_csv(self) -> str:
         """The lines as CSV text."""

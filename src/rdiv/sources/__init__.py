@@ -14,7 +14,7 @@ from rdiv.sources.hdgm import Hdgm
 from rdiv.sources.higgs import Higgs
 from rdiv.sources.mnist import ColoredMnist, Mnist
 from rdiv.sources.pacs import Pacs
-from rdiv.sources.protocol import Drawn, Pair, Source
+from rdiv.sources.protocol import Drawn, Pair, Source, SourceDescription, describe
 
 __all__ = [
     "BY_NAME",
@@ -29,7 +29,9 @@ __all__ = [
     "Pacs",
     "Pair",
     "Source",
+    "SourceDescription",
     "as_source",
+    "describe",
 ]
 
 BY_NAME: dict[str, type] = {

@@ -42,6 +42,10 @@ class Blob:
     (9000, 2) [[0.03, -0.02], [-0.02, 0.03]]
     """
 
+    about = "nine clusters in the plane; p and q differ in the correlation inside each"
+    holds = "2"
+    under_null = "both like p"
+
     ratio: float = 1.0
 
     model = "kde"

@@ -49,6 +49,10 @@ class CorruptedCifar10:
     CorruptedCifar10(kind='snow', severity=5, fraction=0.01, size=32, ratio=1.0)
     """
 
+    about = "photographs, a share of them corrupted in q"
+    holds = "3 x 32 x 32, 10 classes"
+    under_null = "both clean"
+
     kind: str = "gauss"
     severity: int = 5
     fraction: float = 0.05
@@ -130,6 +134,10 @@ class CorruptedImagenet:
     >>> print(CorruptedImagenet().caveat(50))
     the target is the rotation of an image, because the file has one image of each class
     """
+
+    about = "photographs, turned, a share of them corrupted in q"
+    holds = "3 x 64 x 64, 4 rotations"
+    under_null = "both clean"
 
     kind: str = "gauss"
     severity: int = 5

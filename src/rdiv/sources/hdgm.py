@@ -46,6 +46,10 @@ class Hdgm:
     [0.25 0.25 0.25] 0.1
     """
 
+    about = "two clusters in many dimensions; p and q differ in one correlation in each"
+    holds = "10, or `d`"
+    under_null = "both like p"
+
     d: int = 10
     rotated: bool = False
     ratio: float = 1.0

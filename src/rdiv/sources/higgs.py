@@ -39,6 +39,10 @@ class Higgs:
     None draws overlap: 4000 of
     """
 
+    about = "events of a collider: background in p, signal in q"
+    holds = "4, all 28, or a choice"
+    under_null = "disjoint rows of background"
+
     columns: str | tuple[int, ...] = "jet-phi"
     ratio: float = 1.0
     data_dir: Path | None = field(default=None, repr=False, compare=False)

@@ -50,6 +50,10 @@ class Mnist:
     the digits of q stand in for the file of the literature, which is lost
     """
 
+    about = "digits by hand in p, by a network in q"
+    holds = "1 x 32 x 32"
+    under_null = "disjoint real digits"
+
     size: int = 32
     ratio: float = 1.0
     data_dir: Path | None = field(default=None, repr=False, compare=False)
@@ -136,6 +140,10 @@ class ColoredMnist:
     >>> print(ColoredMnist(colour_noise=0.2))
     ColoredMnist(p_colour='none', colour_noise=0.2, label_noise=0.25, ratio=1.0)
     """
+
+    about = "plain digits in p, digits in a colour that goes with the label in q"
+    holds = "2 x 14 x 14, 2 classes"
+    under_null = "both like p"
 
     p_colour: str = "none"
     colour_noise: float = 0.1

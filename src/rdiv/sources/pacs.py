@@ -47,6 +47,10 @@ class Pacs:
     rdiv.errors.InputError: unknown domain 'drawing'; Known: photo, art_painting, cartoon, sketch.
     """
 
+    about = "two of photo, painting, cartoon and sketch"
+    holds = "3 x 64 x 64, 7 classes"
+    under_null = "disjoint images of one domain"
+
     domain_p: str = "art_painting"
     domain_q: str = "cartoon"
     size: int = 64

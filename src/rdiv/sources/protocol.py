@@ -10,13 +10,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from rdiv.errors import InputError, InputTypeError
+from rdiv.names import texts_of
 from rdiv.samples.frames import as_frame, gather, is_frame
 from rdiv.samples.pool import content_keys
 from rdiv.samples.row_keys import digest
 from rdiv.samples.rows import as_rows
 from rdiv.samples.sample import as_sample
 
-__all__ = ["Drawn", "Pair", "Source", "q_rows"]
+__all__ = ["Drawn", "Pair", "Source", "SourceDescription", "describe", "q_rows"]
 
 
 @runtime_checkable
@@ -35,6 +36,54 @@ class Source(Protocol):
         With ``null`` both samples come from one distribution, on fresh and disjoint rows.
         """
         ...
+
+
+@dataclass(frozen=True)
+class SourceDescription:
+    """One source in words.
+
+    Parameters
+    ----------
+    name : str
+        Its name in ``BY_NAME``.
+    cls : str
+        Its class in ``rdiv.sources``.
+    about : str
+        What p and q are.
+    holds : str
+        Columns or shape of a row, and classes of the target.
+    under_null : str
+        What both samples are where nothing differs.
+    model : str
+        The model that the paper used on it.
+    """
+
+    name: str
+    cls: str
+    about: str
+    holds: str
+    under_null: str
+    model: str
+
+
+ATTRIBUTES = ("about", "holds", "under_null", "model")
+"""Of every class in ``BY_NAME``: the texts of a `SourceDescription`, in its order."""
+
+
+def describe() -> tuple[SourceDescription, ...]:
+    """What each source draws, of which shape, under its null, and the paper's model for it.
+
+    Examples
+    --------
+    >>> print(describe()[0].about)
+    nine clusters in the plane; p and q differ in the correlation inside each
+    """
+    from rdiv.sources import BY_NAME
+
+    return tuple(
+        SourceDescription(name, cls.__name__, *texts_of(cls, ATTRIBUTES))
+        for name, cls in BY_NAME.items()
+    )
 
 
 def q_rows(n: int, ratio: float) -> int:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any
 
 from rdiv.errors import InputError, MissingExtraError, SchedulerError, WorkerError
 from rdiv.studies.study import Key, Study
-from rdiv.studies.trial import Row, run_trial
+from rdiv.studies.trial import Row, draws_of, run_draw
 from rdiv.studies.workers import in_processes, useful_jobs
 
 __all__ = ["run_keys", "spread"]
@@ -31,7 +31,7 @@ def run_keys(
     check_place(n_jobs, scheduler)
     study, wanted = _loaded(study), list(keys)
     if scheduler is None and useful_jobs(n_jobs, len(wanted)) == 1:
-        return (run_trial(study, key) for key in wanted)
+        return (row for draw in draws_of(study, wanted) for row in run_draw(study, draw))
     return _in_chunks(study, wanted, n_jobs, scheduler)
 
 
@@ -39,16 +39,16 @@ def _in_chunks(
     study: Study, keys: list[Key], n_jobs: int | None, scheduler: str | None
 ) -> Iterator[Row]:
     pace = _Pace()
-    chunks = pace.chunks(iter(keys), whole_draws=study.share_fits)
+    chunks = pace.chunks(draws_of(study, keys))
     most = useful_jobs(n_jobs, len(keys))
     with closing(_spread(run_chunk, study, chunks, most, scheduler)) as finished:
         for rows in finished:
             yield from pace.learn(rows)
 
 
-def run_chunk(study: Study, keys: list[Key]) -> list[Row]:
-    """Several trials in one task."""
-    return [run_trial(study, key) for key in keys]
+def run_chunk(study: Study, draws: list[list[Key]]) -> list[Row]:
+    """Several draws in one task."""
+    return [row for draw in draws for row in run_draw(study, draw)]
 
 
 def spread(
@@ -116,15 +116,12 @@ class _Pace:
     trials: int = 0
     seconds: float = 0.0
 
-    def chunks(self, keys: Iterator[Key], *, whole_draws: bool) -> Iterator[list[Key]]:
-        """Keys in chunks; the tests of a draw stay together where they share fits."""
-        units: Iterator[list[Key]] = ([key] for key in keys)
-        if whole_draws:
-            units = (list(draw) for _, draw in groupby(keys, lambda key: replace(key, contender=0)))
-        chunk: list[Key] = []
-        for unit in units:
-            chunk += unit
-            if len(chunk) >= self._size():
+    def chunks(self, draws: Iterator[list[Key]]) -> Iterator[list[list[Key]]]:
+        """Draws in chunks of about as many trials as the time allows."""
+        chunk: list[list[Key]] = []
+        for draw in draws:
+            chunk.append(draw)
+            if sum(map(len, chunk)) >= self._size():
                 yield chunk
                 chunk = []
         if chunk:

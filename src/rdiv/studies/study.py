@@ -11,11 +11,10 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from rdiv.discrepancies import BY_NAME as DISCREPANCIES
-from rdiv.discrepancies.resolve import choose
+from rdiv.discrepancies.resolve import Choice, choose
 from rdiv.errors import InputError, InputTypeError
 from rdiv.models import BY_NAME as MODELS
-from rdiv.names import chosen, chosen_from, spelled
-from rdiv.samples.pool import Pool
+from rdiv.names import chosen_from, spelled
 from rdiv.sources import BY_NAME as SOURCES
 from rdiv.sources import Source, as_source
 from rdiv.two_sample import check_level
@@ -52,13 +51,11 @@ class StudyTest:
     discrepancy: Any
     model: str | None = None
 
-    def build(self, source: Source, pool: Pool) -> Any:
-        """The discrepancy that runs on a pool of this source."""
-        if not isinstance(self.discrepancy, str):
-            return self.discrepancy
-        model = self.model or self._model_of(source)
-        supervised = pool.y is not None
-        return choose(self.discrepancy, model=model, supervised=supervised).build(pool)
+    def choice(self, source: Source, *, supervised: bool) -> Choice:
+        """What runs on samples of this source, and its task, as `two_sample_test` settles it."""
+        named = isinstance(self.discrepancy, str)
+        model = self.model or self._model_of(source) if named else None
+        return choose(self.discrepancy, model=model, supervised=supervised)
 
     def texts(self, source: Source) -> tuple[str, str | None]:
         """What tables call it: the discrepancy and its model."""
@@ -72,16 +69,6 @@ class StudyTest:
         """Discrepancy and model in one word, as the command line has them."""
         name, model = self.texts(source)
         return name if model is None else f"{name}:{model}"
-
-    def kind(self, source: Source) -> str | None:
-        """The only task its model can do, if that is settled before the pool is seen."""
-        if isinstance(self.discrepancy, str):
-            model = self.model or self._model_of(source)
-            if hasattr(DISCREPANCIES[self.discrepancy], "model_role"):
-                return getattr(DISCREPANCIES[self.discrepancy], "task", None)
-            return None if model is None else getattr(chosen(model, MODELS, "model"), "task", None)
-        inner = getattr(self.discrepancy, "model", None)
-        return getattr(self.discrepancy if inner is None else inner, "task", None)
 
     def _model_of(self, source: Source) -> str | None:
         """The source's own model, for a test that fits one to the data."""

@@ -1,15 +1,21 @@
-"""One trial of a study: draw, test, and one row about it; fits in common are made once."""
+"""The trials of a study: draw, test, and one row about each; fits in common are made once."""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass, field, is_dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rdiv.discrepancies.c2st import fit_classifier
+from rdiv.discrepancies.resolve import Choice
 from rdiv.inference.engine import PermutationSettings
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models.protocol import FittedModel, Model
@@ -17,110 +23,92 @@ from rdiv.names import spelled
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
-from rdiv.sources import Source
 from rdiv.studies.own_tests import checked
-from rdiv.studies.study import Key, Study, StudyTest
+from rdiv.studies.study import Key, Study
 from rdiv.threads import one_thread
 from rdiv.two_sample import run_test
 
-__all__ = ["SharedFits", "run_trial"]
+__all__ = ["Fits", "draws_of", "run_draw", "run_trial"]
 
 
 @dataclass(frozen=True, eq=False)
-class SharedFits:
-    """Models fitted to one draw, once for the same model, rows and state of the random stream.
+class Fits:
+    """Models fitted to one draw: one fit for all tests of the same model.
 
-    Tests give the same numbers as without it: what a fit draws from its stream is drawn from the
-    streams of later tests too. Kept are fits to the whole pool, which r-div, score, omnibus and
-    h-div of one model have in common, and those of classifiers to the half that they learn from,
-    which both C2ST do.
+    Shared are fits to the whole pool, which r-div, score, omnibus and h-div of one model need, and
+    those of a classifier to the half that it learns from, which both C2ST need. The streams of a
+    stage start alike for every test of a draw, so each gets the numbers that it would find alone.
 
     Examples
     --------
     >>> from rdiv.discrepancies import RDivergence, Score
     >>> pool = Pool(np.random.default_rng(0).normal(size=(60, 2)))
-    >>> fits = SharedFits(pool)
+    >>> fits = Fits()
     >>> for test in (RDivergence("gmm"), Score("gmm")):
     ...     prepared = fits.shared(test).prepare(pool, np.random.default_rng(1))
-    >>> print(len(fits.known))
+    >>> print(len(fits.pooled))
     1
     """
 
-    pool: Pool
-    known: list[_Fit] = field(default_factory=list)
+    pooled: list[_Fit] = field(default_factory=list)
+    classifiers: list[_Fit] = field(default_factory=list)
 
     def shared(self, test: Any) -> Any:
-        """The same test, with a model that is not fitted again if it was already."""
-        model, learns = getattr(test, "model", None), getattr(test, "learns", False)
-        usual = "classifier" if learns else None
-        strange = getattr(type(test), "model_role", None) != usual  # it fits in a way of its own
-        if model is None or strange or not is_dataclass(test) or isinstance(test, type):
+        """The same test, whose model is not fitted again if it was already."""
+        if getattr(test, "model", None) is None:
             return test
-        return replace(test, model=_Shared(model, self, keep_all=learns))
-
-    def fit(self, model: Model, pool: Pool, rng: np.random.Generator) -> FittedModel:
-        """What the model gives on these rows with this stream."""
-        before = _state(rng)
-        for fit in self.known:
-            same = fit.before == before and (fit.model is model or fit.model == model)
-            if same and _same_rows(fit.pool, pool):
-                _advance(rng, fit.after)
-                return fit.fitted
-        fitted = model.fit(pool, rng)
-        self.known.append(_Fit(model, pool, before, _state(rng), fitted))
-        return fitted
-
-
-_State = tuple[Any, int]  # of the bit generator, and how many streams were spawned
+        if hasattr(test, "from_classifier"):
+            return _SharedClassifier(test, self.classifiers)
+        one_fit = hasattr(test, "from_fit") or hasattr(test, "after_fit")
+        alone = not one_fit or getattr(test, "learns", False)
+        return test if alone else _SharedFit(test, self.pooled)
 
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """A model, its rows, its stream before and after, and what came out."""
+    """A model, what its fit gave, and the stream as the fit left it."""
 
     model: Model
-    pool: Pool
-    before: _State
-    after: _State
     fitted: FittedModel
+    stream: np.random.Generator
+
+
+def _known(model: Model, fits: list[_Fit]) -> _Fit | None:
+    return next((fit for fit in fits if fit.model is model or fit.model == model), None)
 
 
 @dataclass(frozen=True, eq=False)
-class _Shared:
-    """A model whose fits are remembered: those to the whole pool, or all of them."""
+class _SharedFit:
+    """A test that takes the fit of its model from another test of the draw."""
 
-    model: Model
-    fits: SharedFits
-    keep_all: bool
+    test: Any
+    known: list[_Fit]
 
-    @property
-    def task(self) -> str | None:
-        """The only task that the model can do."""
-        return getattr(self.model, "task", None)
-
-    def fit(self, pool: Pool, rng: np.random.Generator) -> FittedModel:
-        if self.keep_all or pool is self.fits.pool:
-            return self.fits.fit(self.model, pool, rng)
-        return self.model.fit(pool, rng)
+    def prepare(self, pool: Pool, rng: np.random.Generator) -> Any:
+        fit = _known(self.test.model, self.known)
+        if fit is None:
+            fit = _Fit(self.test.model, self.test.model.fit(pool, rng), rng)
+            self.known.append(fit)
+        if hasattr(self.test, "from_fit"):
+            return self.test.from_fit(fit.fitted, pool)
+        return self.test.after_fit(fit.fitted, pool, deepcopy(fit.stream))
 
 
-def _same_rows(a: Pool, b: Pool) -> bool:
-    """Whether two pools have the same rows and targets in the same order."""
-    if a is b:
-        return True
-    return np.array_equal(a.numbers(), b.numbers()) and np.array_equal(a.y, b.y)  # type: ignore[arg-type]
+@dataclass(frozen=True, eq=False)
+class _SharedClassifier:
+    """A C2ST that takes its classifier from the other one."""
 
+    test: Any
+    known: list[_Fit]
 
-def _state(rng: np.random.Generator) -> _State:
-    """All that decides what a stream, and the streams spawned from it, give next."""
-    sequence: Any = rng.bit_generator.seed_seq
-    return rng.bit_generator.state, sequence.n_children_spawned
+    learns = True
 
-
-def _advance(rng: np.random.Generator, after: _State) -> None:
-    """Bring a stream to where a fit that starts at its place would leave it."""
-    rng.bit_generator.state, spawned = after
-    rng.spawn(spawned - _state(rng)[1])
+    def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Any:
+        fit = _known(self.test.model, self.known)
+        if fit is None:
+            fit = _Fit(self.test.model, fit_classifier(self.test.model, pool, is_p, rng), rng)
+            self.known.append(fit)
+        return self.test.from_classifier(fit.fitted, is_p)
 
 
 Row = dict[str, Any]
@@ -128,27 +116,43 @@ Row = dict[str, Any]
 _TEST, _TRAINING = 0, 1
 
 
-def run_trial(study: Study, key: Key) -> Row:
-    """Run one trial; a pure function of the study and the key, but for the seconds it took.
+def draws_of(study: Study, keys: Iterable[Key]) -> Iterator[list[Key]]:
+    """Trials that run together: those of one draw where its tests share fits, else each alone."""
+    if not study.share_fits:
+        return ([key] for key in keys)
+    return (list(draw) for _, draw in groupby(keys, lambda key: replace(key, contender=0)))
+
+
+def run_draw(study: Study, keys: Sequence[Key]) -> Iterator[Row]:
+    """Run the trials of one draw, a row for each as it finishes.
 
     All tests see the same draws: a trial's data depend on the source, the size, the null and the
     numbers of repeat and trial, never on the test.
     """
+    with one_thread():  # for the draw too: a row's last bits decide its place in the pool
+        draw = _drawn(study, keys[0], _TEST)
+    for key in keys:
+        yield _tested(study, key, draw)
+
+
+def run_trial(study: Study, key: Key) -> Row:
+    """Run one trial; a pure function of the study and the key, but for the seconds it took."""
+    return next(run_draw(study, [key]))
+
+
+def _tested(study: Study, key: Key, draw: _Draw) -> Row:
     source, contender = study.sources[key.source], study.contenders[key.contender]
     start = time.perf_counter()
-    with one_thread():  # for the draw too: a row's last bits decide its place in the pool
-        before = time.perf_counter()
-        draw = _draw(study, key)
-        drawing = time.perf_counter() - before
-        pooled, fits = draw.pool(contender, source)
-        discrepancy = contender.build(source, pooled.pool)
+    with one_thread():
+        choice = contender.choice(source, supervised=draw.supervised)
+        pooled, fits = draw.pool(choice)
+        discrepancy = choice.build(pooled.pool)
         model = getattr(discrepancy, "model", None)
-        shared = fits.shared(discrepancy) if study.share_fits else discrepancy
-        protocol, test = _as_agreed(study, key, shared)
+        protocol, test = _as_agreed(study, key, discrepancy, fits)
         test = checked(test, study.texts[key.source, key.contender][1])
         settings = PermutationSettings(max(study.alphas), study.n_resamples)
         result, _ = run_test(test, pooled, settings)
-    seconds = time.perf_counter() - start - drawing
+    seconds = time.perf_counter() - start
     return {
         **study.identity(key),
         "discrepancy": contender.texts(source)[0],
@@ -169,36 +173,21 @@ class _Draw:
     p: Any
     q: Any
     seed: int
-    pools: dict[str | None, tuple[PooledSamples, SharedFits]] = field(default_factory=dict)
+    supervised: bool
+    pools: dict[str | None, tuple[PooledSamples, Fits]] = field(default_factory=dict)
 
-    def pool(self, contender: StudyTest, source: Source) -> tuple[PooledSamples, SharedFits]:
+    def pool(self, choice: Choice) -> tuple[PooledSamples, Fits]:
         """The two samples as one pool, for the task of this test, and models fitted to it."""
-        kind = contender.kind(source) if has_target(self.p, None) else None
+        kind = choice.kind if self.supervised else None
         if kind not in self.pools:
-            pooled = pool_samples(self.p, self.q, rng=self.seed, kind=kind)
-            self.pools[kind] = pooled, SharedFits(pooled.pool)
+            self.pools[kind] = pool_samples(self.p, self.q, rng=self.seed, kind=kind), Fits()
         return self.pools[kind]
 
 
-_latest: dict[tuple[str, Key], _Draw] = {}
-
-
-def _draw(study: Study, key: Key) -> _Draw:
-    """The data of a trial; where tests share fits, this process remembers what it drew last."""
-    place = (study.token, replace(key, contender=0))
-    if study.share_fits and place in _latest:
-        return _latest[place]
-    draw = _fresh_draw(study, key, _TEST)
-    _latest.clear()
-    if study.share_fits:
-        _latest[place] = draw
-    return draw
-
-
-def _fresh_draw(study: Study, key: Key, role: int) -> _Draw:
+def _drawn(study: Study, key: Key, role: int) -> _Draw:
     stream = _stream(study, key, role)
     p, q = study.sources[key.source].draw(key.n, stream, null=key.null)
-    return _Draw(p, q, int(stream.integers(2**53)))
+    return _Draw(p, q, int(stream.integers(2**53)), has_target(p, None))
 
 
 def _stream(study: Study, key: Key, role: int) -> np.random.Generator:
@@ -222,11 +211,12 @@ def _words(seed: int, source: str) -> list[int]:
     ]
 
 
-def _as_agreed(study: Study, key: Key, discrepancy: Any) -> tuple[str, Any]:
+def _as_agreed(study: Study, key: Key, discrepancy: Any, fits: Fits) -> tuple[str, Any]:
     """The protocol by which a test gets its rows, and the test as it runs under it."""
+    test = fits.shared(discrepancy) if study.share_fits else discrepancy
     if not getattr(discrepancy, "learns", False):
-        return "whole", discrepancy
-    return study.train, _trained(study, key) if study.train == "fresh" else discrepancy
+        return "whole", test
+    return study.train, _trained(study, key) if study.train == "fresh" else test
 
 
 def _trained(study: Study, key: Key) -> Any:
@@ -256,8 +246,9 @@ def _train(study: Study, key: Key, draws: dict[Key, _Draw]) -> Any:
     source, contender = study.sources[key.source], study.contenders[key.contender]
     place = replace(key, contender=0)
     if place not in draws:
-        draws[place] = _fresh_draw(study, key, _TRAINING)
-    pooled, fits = draws[place].pool(contender, source)
-    discrepancy = contender.build(source, pooled.pool)
+        draws[place] = _drawn(study, key, _TRAINING)
+    choice = contender.choice(source, supervised=draws[place].supervised)
+    pooled, fits = draws[place].pool(choice)
+    discrepancy = choice.build(pooled.pool)
     test = fits.shared(discrepancy) if study.share_fits else discrepancy
     return test.learn(pooled.pool, pooled.is_p, pooled.stream("learn"))

@@ -53,6 +53,11 @@ class AlexNet:
     (6,)
     """
 
+    about = "five convolutions and three dense layers"
+    row_loss = "log loss"
+    suits = "photographs; starts from saved weights"
+    keep_in_mind = "61 million parameters at full width"
+
     width: int = 64
     dropout: float = 0.5
     training: Training = TRAINING

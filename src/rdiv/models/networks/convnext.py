@@ -54,6 +54,11 @@ class ConvNeXt:
     (6,)
     """
 
+    about = "convolutions in the manner of a transformer"
+    row_loss = "log loss"
+    suits = "images from 16 pixels on"
+    keep_in_mind = "learns slowly from few rows"
+
     width: int = 96
     blocks: tuple[int, ...] = (3, 3, 9, 3)
     drop_path: float = 0.1

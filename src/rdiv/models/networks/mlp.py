@@ -51,6 +51,11 @@ class Mlp:
     True
     """
 
+    about = "a fully connected network"
+    row_loss = "log loss or squared error"
+    suits = "tables and small images"
+    keep_in_mind = "memorises: use folds or few epochs"
+
     hidden: tuple[int, ...] = (128, 128)
     training: Training = TRAINING
     epochs: int | None = None

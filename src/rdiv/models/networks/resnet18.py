@@ -54,6 +54,11 @@ class ResNet18:
     (6,)
     """
 
+    about = "a residual network of 18 layers"
+    row_loss = "log loss"
+    suits = "images from 8 pixels on"
+    keep_in_mind = "set `width=16` and a few epochs without a GPU"
+
     width: int = 64
     blocks: tuple[int, ...] = (2, 2, 2, 2)
     training: Training = TRAINING
@@ -144,6 +149,11 @@ class SeNet:
     >>> print(SeNet(width=8, epochs=1).fit(pool, rng).losses(pool).shape)
     (6,)
     """
+
+    about = "a residual network whose channels are weighed"
+    row_loss = "log loss"
+    suits = "as `resnet18`"
+    keep_in_mind = "as `resnet18`"
 
     width: int = 64
     blocks: tuple[int, ...] = (2, 2, 2, 2)

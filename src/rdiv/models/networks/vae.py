@@ -62,6 +62,11 @@ class Vae:
     True
     """
 
+    about = "a variational autoencoder"
+    row_loss = "reconstruction plus divergence of the code, summed, in nats"
+    suits = "small images, tables with many columns"
+    keep_in_mind = "a network: needs torch"
+
     hidden: tuple[int, ...] = (128, 64)
     latent: int = 8
     likelihood: Literal["auto", "bernoulli", "gaussian"] = "auto"

@@ -58,6 +58,11 @@ class ViT:
     (6,)
     """
 
+    about = "a transformer of the patches of an image"
+    row_loss = "log loss"
+    suits = "many images"
+    keep_in_mind = "learns slowly from few rows"
+
     width: int = 768
     depth: int = 12
     patch: int | None = None

@@ -57,7 +57,7 @@ def _parts(
 
 TABLE = PowerTable(
     name="architectures",
-    title="CIFAR10 against corrupted images, by architecture",
+    about="CIFAR10 against corrupted images, by architecture",
     where="Table on network architectures in section 5.3 of the paper; level 0.05. It does not "
     "state the corruption.",
     paper=PAPER,

@@ -16,7 +16,7 @@ TESTS = kernel_tests(KernelDensity())
 
 TABLE = PowerTable(
     name="blob",
-    title="Blob: power against the number of points, at two levels",
+    about="Blob: power against the number of points, at two levels",
     where="Figure on Blob in the paper's appendix (its text has no numbers for it): R-Div is said "
     "to have the best power, the same as the next method with a lower variance, at both levels.",
     paper=Printed(),

@@ -27,7 +27,7 @@ CELL = "{source}"
 
 TABLE = PowerTable(
     name="colored-mnist",
-    title="Colored-MNIST: a colour that goes with the label",
+    about="Colored-MNIST: a colour that goes with the label",
     where="Table on MNIST and Colored-MNIST in section 5.3 of the paper; two hidden layers of 128, "
     "Adam, level 0.05. It does not state N.",
     paper=PAPER,

@@ -56,7 +56,7 @@ CIFAR10 = partial(corrupted, CorruptedCifar10)
 
 CIFAR10_TABLE = PowerTable(
     name="corruption-cifar10",
-    title="CIFAR10 against corrupted images",
+    about="CIFAR10 against corrupted images",
     where="Table on corrupted datasets in section 5.3 of the paper, its half on CIFAR10; ResNet18, "
     "level 0.05.",
     paper=PAPER,
@@ -106,7 +106,7 @@ IMAGENET = partial(corrupted, CorruptedImagenet)
 
 IMAGENET_TABLE = PowerTable(
     name="corruption-imagenet",
-    title="ImageNet against corrupted images",
+    about="ImageNet against corrupted images",
     where="Table on corrupted datasets in section 5.3 of the paper, its half on ImageNet; "
     "ResNet18, level 0.05.",
     paper=IMAGENET_PAPER,

@@ -33,7 +33,7 @@ def dimensions(*values: int) -> dict[str, Hdgm]:
 
 BY_DIMENSION = PowerTable(
     name="hdgm-dimension",
-    title="HDGM: power against the dimension",
+    about="HDGM: power against the dimension",
     where=WHERE,
     paper=Printed(),
     scales={
@@ -67,7 +67,7 @@ BY_DIMENSION = PowerTable(
 
 BY_SIZE = PowerTable(
     name="hdgm-size",
-    title="HDGM: power against the number of rows, in ten dimensions",
+    about="HDGM: power against the number of rows, in ten dimensions",
     where=WHERE,
     paper=Printed(),
     scales={

@@ -27,7 +27,7 @@ TESTS = kernel_tests(KernelDensity())
 
 TABLE = PowerTable(
     name="higgs",
-    title="HIGGS: power against the number of rows",
+    about="HIGGS: power against the number of rows",
     where="Table on HIGGS in section 5.2 of the paper; kernel density, level 0.05.",
     paper=PAPER,
     scales={

@@ -42,7 +42,7 @@ def _parts(
 
 TABLE = PowerTable(
     name="mnist",
-    title="MNIST: real digits against those of a GAN",
+    about="MNIST: real digits against those of a GAN",
     where="Table on MNIST in the paper's appendix; variational autoencoder, level 0.05.",
     paper=PAPER,
     scales={

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError
 from rdiv.models import ResNet18, Training
 from rdiv.noisy_labels.splitting import SHARES
 from rdiv.noisy_labels.sweep import noise_sweep
@@ -100,7 +99,7 @@ class NoiseTable:
         return f"noisy-{self.kind}"
 
     @property
-    def title(self) -> str:
+    def about(self) -> str:
         """What it shows."""
         return f"Noisy labels, {self.kind} flips: retraining against the share taken for noisy"
 
@@ -112,8 +111,6 @@ class NoiseTable:
 
     def measure(self, run: Run) -> list[Line]:
         """Means over trials, one line for every objective and share."""
-        if run.scheduler is not None:
-            raise InputError(f"{self.name} does not run on a cluster; use --jobs, not --scheduler.")
         size = SIZES[run.scale]
         train = images(size.pixels, "train", run.data_dir)
         x, y = images(size.pixels, "test", run.data_dir)
@@ -121,7 +118,8 @@ class NoiseTable:
         found = noise_sweep(
             train, (x[rows], y[rows]), kind=self.kind, rate=RATE, shares=size.shares,
             model=size.model, objectives=OBJECTIVES, n_train=size.n_train, trials=size.trials,
-            seed=run.seed, n_jobs=run.n_jobs, out=run.kept, progress=run.progress,
+            seed=run.seed, n_jobs=run.n_jobs, scheduler=run.scheduler, out=run.kept,
+            progress=run.progress,
         )  # fmt: skip
         head = {"table": self.name, "scale": run.scale, "seed": run.seed}
         return [_line(head, cell) for cell in found.means()]

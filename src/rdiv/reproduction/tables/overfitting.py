@@ -71,7 +71,7 @@ class OverfittingTable:
     """
 
     name: str = "overfitting"
-    title: str = "Overfitting: the risks behind three divergences"
+    about: str = "Overfitting: the risks behind three divergences"
 
     def plan(self, scale: Scale) -> Plan:
         """Draws, each with three trainings and an ascent."""

@@ -38,7 +38,7 @@ def pairs(size: int, *names: str) -> dict[str, Pacs]:
 
 BY_DOMAIN = PowerTable(
     name="pacs",
-    title="PACS: six pairs of domains",
+    about="PACS: six pairs of domains",
     where="Table on PACS in section 5.3 of the paper; AlexNet, level 0.05. It does not state N.",
     paper=PAPER,
     scales={
@@ -71,7 +71,7 @@ _, H_DIV = network_parts(SMALL, pairs(32, "A+C"), (50,), 20, 1.0)
 
 BY_SIZE = PowerTable(
     name="pacs-size",
-    title="PACS: art against cartoon, power against the number of images",
+    about="PACS: art against cartoon, power against the number of images",
     where="Figure on PACS in the paper's appendix (its text has no numbers for it): the power of "
     "R-Div is said to rise with N and to be the best at every size.",
     paper=Printed(),
