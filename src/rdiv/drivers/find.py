@@ -16,6 +16,7 @@ from rdiv.drivers.rows import driving_rows
 from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.prepared import Prepared
+from rdiv.results import IN_SAMPLE
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples
 
@@ -28,7 +29,6 @@ MOST_NUMBERS = 40_000_000  # rows times gradients
 MOST_RESAMPLES = 1999
 _FEWEST_GROUPS = 50
 _MANY_COPIES = 0.6  # distinct rows over rows, up to which copies are drawn together
-IN_SAMPLE = "losses are in-sample, so there are no honest intervals; use folds"
 IMAGES = "inputs are not a table, so there are no columns to look at"
 STRATA = "slices are not looked for with strata=, where rows are compared within a stratum only"
 SAMPLED = "slices and columns were looked for in {} reference and {} current rows, drawn by chance"

@@ -1,4 +1,4 @@
-"""Wrong labels in the words of a page: how many, how sure, which rows."""
+"""The page of a search for wrong labels: how many, with which interval, which rows."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["noise_page", "noise_view"]
 
 MOST_ROWS = 500
-"""Suspected rows that a page lists."""
+"""Most suspected rows that a page lists."""
 
 MOST_FLIPS = 12
-"""Pairs of classes that a page lists."""
+"""Most pairs of classes that a page lists."""
 
 _ADVICE = (
     "Look at the suspected rows before dropping or changing them: a row that is hard to predict "
@@ -30,17 +30,17 @@ _ADVICE = (
 )
 _METHODS = (
     "Every row was judged by a model that did not see it. Its class probabilities were corrected "
-    "for flips, whose frequencies were counted among the rows that the model is surest of; what "
-    "remains is the probability that a label is wrong, by which rows are ranked. The estimate "
-    "assumes that flips depend on a row through its true class alone. The interval covers the "
-    "sampling error of the counted rows and the distance between two estimates, not a failure of "
-    "that assumption."
+    "for flips, whose frequencies were counted among the rows that the model is surest of. This "
+    "gives the probability that a label is wrong, by which rows are ranked. The estimate assumes "
+    "that flips depend on a row only through its true class. The interval covers the sampling "
+    "error of the counted rows and the distance between two estimates, but not a failure of that "
+    "assumption."
 )
-_BY_LOSS = "Rows are ranked by the loss of the label they came with, the highest first."
+_BY_LOSS = "Rows are ranked by the loss of the given label, the highest first."
 
 
 def noise_page(found: LabelNoise, provenance: Provenance | None = None) -> str:
-    """A search for wrong labels as one HTML page that needs no network and no second file.
+    """A search for wrong labels as one self-contained HTML page.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def _numbers(found: LabelNoise) -> list[dict[str, str]]:
         ),
         ("Kept rows", count(len(found.losses) - suspected), "that are not suspected"),
         ("Classes", count(len(found.classes)), "different labels"),
-        ("Model", shorten(found.model, 60), "what the labels were judged by"),
+        ("Model", shorten(found.model, 60), "the model that judged the labels"),
     ]
     if interval is not None:
         span = f"interval {percent(interval.low)} to {percent(interval.high)}"
@@ -123,8 +123,8 @@ def _loss_chart(found: LabelNoise) -> Chart:
         key="losses",
         title="Losses of suspected and other rows",
         description=f"Two histograms of losses up to {amount(top, 3)}; suspected rows have the "
-        f"larger ones, by {amount(found.discrepancy, 3)} in the mean.",
-        caption="Rows by the loss of the label they came with; the scale of rows is logarithmic.",
+        f"larger losses, by {amount(found.discrepancy, 3)} on average.",
+        caption="Rows by the loss of the given label; the vertical scale is logarithmic.",
     )
 
 
