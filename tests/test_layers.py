@@ -14,6 +14,7 @@ ORDER = [
     "pictures",
     "progress",
     "names",
+    "remarks",
     "samples",
     "losses",
     "models",

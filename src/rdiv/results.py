@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["IN_SAMPLE", "SCHEMA", "TwoSampleResult", "as_json", "plain"]
+__all__ = ["SCHEMA", "TwoSampleResult", "as_json", "plain"]
 
 SCHEMA = 1
 """Version of the documents that `to_dict` returns."""
-
-IN_SAMPLE = "in-sample losses give no valid interval; use folds"
-"""What a result says where its losses are not held out."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,8 +13,8 @@ from tests.cli.conftest import Run, table
 
 import rdiv
 from rdiv.cli.compare import counts
-from rdiv.comparison.sentences import NOT_EQUALITY
 from rdiv.inference.intervals import Interval
+from rdiv.remarks import NOT_EQUALITY
 
 FAST = ("--target", "bought", "--model", "logistic")
 

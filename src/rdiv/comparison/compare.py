@@ -17,7 +17,8 @@ from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import critical_value, gap_interval, smallest_detectable_gap
 from rdiv.inference.prepared import Prepared
-from rdiv.results import IN_SAMPLE, TwoSampleResult
+from rdiv.remarks import IN_SAMPLE
+from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.grouping import Design
 from rdiv.samples.pooling import PooledSamples, pool_samples

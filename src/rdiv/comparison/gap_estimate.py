@@ -20,7 +20,8 @@ from rdiv.models import Logistic, Model, Ridge
 from rdiv.models.linear import curvature
 from rdiv.models.protocol import check_losses
 from rdiv.names import spelled
-from rdiv.results import IN_SAMPLE, SCHEMA, as_json, plain
+from rdiv.remarks import IN_SAMPLE
+from rdiv.results import SCHEMA, as_json, plain
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.grouping import Design
 from rdiv.samples.pooling import PooledSamples, pool_samples

@@ -1,6 +1,7 @@
 """The sentences of a comparison: one place for every sentence that two outputs share.
 
-The terminal, the page, ``str()`` and notebooks all take their sentences from here.
+The terminal, the page, ``str()`` and notebooks all take their sentences from here; `rdiv.remarks`
+has those that other results share too.
 """
 
 from __future__ import annotations
@@ -8,24 +9,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdiv.names import visible
-from rdiv.results import IN_SAMPLE
+from rdiv.remarks import IN_SAMPLE
 
 if TYPE_CHECKING:
     from rdiv.comparison.result import Comparison
+    from rdiv.results import TwoSampleResult
 
 __all__ = [
     "NOTHING_TO_DO",
-    "NOT_EQUALITY",
     "advice",
     "badge",
     "details",
     "further_looks",
     "headline",
+    "inputs_finding",
     "tone",
     "why",
 ]
 
-NOT_EQUALITY = "Not finding a difference does not show that there is none."
 NOTHING_TO_DO = "There is nothing to act on. That is not equality"
 
 _ADVICE = {
@@ -156,9 +157,13 @@ def _score(found: Comparison) -> list[str]:
 def _inputs(found: Comparison) -> list[str]:
     if found.inputs is None:
         return []
-    finding = "shift found" if found.inputs.rejected else "no shift found"
     p = f"p = {found.inputs.pvalue:.3g}"
-    return [f"inputs alone (energy, not part of the verdict): {finding}, {p}"]
+    return [f"inputs alone (energy, not part of the verdict): {inputs_finding(found.inputs)}, {p}"]
+
+
+def inputs_finding(inputs: TwoSampleResult) -> str:
+    """The finding of the test of the inputs, in words."""
+    return "shift found" if inputs.rejected else "no shift found"
 
 
 def _carriers(found: Comparison) -> list[str]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rdiv.comparison.sentences import advice, badge, further_looks, tone, why
+from rdiv.remarks import IN_SAMPLE
 from rdiv.report import tables
 from rdiv.report.charts import column_chart, gap_chart, loss_chart, null_chart, slice_chart
 from rdiv.report.provenance import Provenance
 from rdiv.report.wording import amount, count, probability, shorten, signed, visible
-from rdiv.results import IN_SAMPLE
 
 if TYPE_CHECKING:
     from rdiv.comparison.result import Comparison

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rdiv.remarks import SUSPECTED_LABELS, wrong_with
 from rdiv.report.comparison_view import reproduce_view
 from rdiv.report.pages import render
 from rdiv.report.provenance import Provenance, versions
@@ -24,10 +25,7 @@ MOST_ROWS = 500
 MOST_FLIPS = 12
 """Most pairs of classes that a page lists."""
 
-_ADVICE = (
-    "Look at the suspected rows before dropping or changing them: a row that is hard to predict "
-    "looks like a row with a wrong label."
-)
+
 _METHODS = (
     "Every row was judged by a model that did not see it. Its class probabilities were corrected "
     "for flips, whose frequencies were counted among the rows that the model is surest of. This "
@@ -63,7 +61,7 @@ def noise_view(found: LabelNoise, provenance: Provenance) -> dict[str, Any]:
         "badge": "\u25b2 Suspected labels" if some else "\u25cb No suspected labels",
         "tone": "hidden" if some else "none",
         "headline": f"{found.headline()}.",
-        "advice": _ADVICE,
+        "advice": SUSPECTED_LABELS,
         "numbers": _numbers(found),
         "remarks": [f"{text[:1].upper()}{text[1:]}." for text in _remarks(found)],
         "charts": [_loss_chart(found)],
@@ -151,7 +149,7 @@ def _flips(found: LabelNoise) -> Table | None:
 def _rows(found: LabelNoise) -> Table:
     columns = found.rows(MOST_ROWS)
     lines = [
-        (count(row), shorten(given, 60), shorten(suggested, 60), amount(loss, 3), _share(wrong))
+        (count(row), shorten(given, 60), shorten(suggested, 60), amount(loss, 3), wrong_with(wrong))
         for row, given, suggested, loss, wrong in zip(*columns.values(), strict=True)
     ]
     heads = [Head("Row, from 0", "n"), Head("Given"), Head("Suggested"), Head("Loss", "n")]
@@ -159,9 +157,3 @@ def _rows(found: LabelNoise) -> Table:
     left = int(found.suspected.sum()) - len(lines)
     more = f"{count(left)} more rows are in the JSON." if left else ""
     return Table("Suspected rows, the most suspicious first", heads, lines, more)
-
-
-def _share(wrong: float) -> str:
-    if np.isnan(wrong):
-        return ""
-    return "over 0.99" if wrong > 0.99 else f"{wrong:.2f}"
