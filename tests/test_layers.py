@@ -15,6 +15,7 @@ ORDER = [
     "pictures",
     "progress",
     "names",
+    "remarks",
     "samples",
     "losses",
     "models",

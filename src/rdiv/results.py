@@ -14,28 +14,29 @@ from numpy.typing import NDArray
 __all__ = ["SCHEMA", "TwoSampleResult", "as_json", "plain"]
 
 SCHEMA = 1
-"""Version of the documents that `to_dict` gives."""
+"""Version of the documents that `to_dict` returns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TwoSampleResult:
-    """What a two-sample test found, and all that is needed to doubt or repeat it.
+    """The result of a two-sample test, with all that is needed to check or repeat it.
 
     Parameters
     ----------
     statistic : float
         The discrepancy, in its own units (for R-divergence those of the model's loss).
     ranked : float
-        The number that was compared with the null, for example the studentised gap.
+        The number that was ranked among the null values, for example the studentised gap.
     null_distribution : (B,) array
-        What `ranked` was compared with; shorter than `n_resamples` if the test stopped early.
+        The values of `ranked` under permutation; fewer than `n_resamples` if the test stopped
+        early.
     pvalue, alpha : float
     n_p, n_q : int
         Rows given in each sample.
     n_resamples : int
-        Permutations asked for.
+        Permutations requested.
     discrepancy, model : str
-        What was used, as text; `model` is None for a test without one.
+        As text; `model` is None for a test without a model.
     seed : int
     risk_p, risk_q : float, optional
         Mean losses of the samples.
@@ -96,7 +97,7 @@ class TwoSampleResult:
         return f"<pre>{escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields as plain Python values; what is not a finite number becomes None."""
+        """All fields as plain Python values; NaN and infinity become None."""
         return {"schema": SCHEMA, **self.fields()}
 
     def fields(self) -> dict[str, Any]:
@@ -141,7 +142,7 @@ def as_json(document: Mapping[str, Any]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Arrays, numpy scalars and mappings as what JSON knows; NaN and infinity as None.
+    """Arrays, numpy scalars and mappings as types that JSON has; NaN and infinity as None.
 
     Examples
     --------

@@ -13,8 +13,8 @@ from tests.cli.conftest import Run, table
 
 import rdiv
 from rdiv.cli.compare import counts
-from rdiv.comparison.sentences import NOT_EQUALITY
 from rdiv.inference.intervals import Interval
+from rdiv.remarks import NOT_EQUALITY
 
 FAST = ("--target", "bought", "--model", "logistic")
 
@@ -79,7 +79,7 @@ def test_options_reach_the_library(run: Run, files: Path, tmp_path: Path) -> Non
 def test_no_folds_means_no_interval(run: Run, files: Path) -> None:
     ran = run("compare", files / "reference.csv", files / "same.csv", *FAST, "--folds", 0)
     assert ran.code == 0
-    assert "losses are in-sample" in ran.out
+    assert "in-sample losses give no valid interval" in ran.out
 
 
 def test_default_model_is_boosting(run: Run, files: Path) -> None:

@@ -38,7 +38,7 @@ def test_one_line_a_level_and_what_looking_again_costs(run: Run, months: Path) -
     assert lines[0] == found.headline() == "1 of 3 levels of month shifted: 3 (worse)."
     assert lines[1 : 1 + len(found.details())] == found.details()
     assert "4: skipped, 6 rows, fewer than the 20 that a level needs" in lines
-    assert "Every further look spends the level again" in lines[-1]
+    assert "Every further look adds false alarms" in lines[-1]
 
 
 def test_several_files_are_levels_by_their_names(run: Run, months: Path, tmp_path: Path) -> None:

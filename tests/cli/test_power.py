@@ -216,7 +216,7 @@ def test_picture_and_document_have_places_of_their_own(run: Run, tmp_path: Path)
     assert run(*STUDY, "--out", out).code == 0  # the picture is not foreign
     for option, name in (("--json", "rows.jsonl"), ("--json", "a"), ("--plot", "b.svg")):
         ran = run(*STUDY, "--out", out, option, out / name)
-        assert (ran.code, "the study's alone" in ran.err) == (2, True)
+        assert (ran.code, "only the study may write to" in ran.err) == (2, True)
 
 
 def test_a_method_of_ones_own(run: Run, own: str) -> None:
@@ -269,7 +269,7 @@ def test_faults_of_a_method_are_one_sentence(
         ("narrow", "must take (n, rng, null)"),
         ("lonely", "must return a pair"),
         ("x", "no 'x'"),
-        ("leaving", "failed (SystemExit: 0); repair it."),
+        ("leaving", "failed (SystemExit: 0); fix it."),
     ],
 )
 def test_faults_of_a_source_are_one_sentence(run: Run, own: str, function: str, words: str) -> None:

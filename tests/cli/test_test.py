@@ -10,8 +10,8 @@ import pytest
 from tests.cli.conftest import Run
 
 import rdiv
-from rdiv.comparison.sentences import NOT_EQUALITY
 from rdiv.discrepancies import BY_NAME, Energy
+from rdiv.remarks import NOT_EQUALITY
 
 
 def test_prints_the_result(run: Run, files: Path) -> None:

@@ -129,7 +129,7 @@ class TestTheVerdict:
         assert found.verdict == "no shift"
         assert found.inputs.rejected
         assert found.inputs.discrepancy == "energy(scaled=True)"
-        assert "moved" in str(found)
+        assert "not part of the verdict): shift found" in str(found)
 
     def test_inputs_with_missing_values_in_an_array_are_left_out(self) -> None:
         x = np.where(X > 2, np.nan, X)
@@ -171,9 +171,9 @@ class TestTheInterval:
     def test_none_from_losses_in_sample(self) -> None:
         found = run(*regression(noise=3.0), model="ridge", folds=None)
         assert found.gap_interval is None
-        assert "no honest interval" in found.notes["interval"]
+        assert "no valid interval" in found.notes["interval"]
         assert "folds" in found.notes["interval"]
-        assert "losses are in-sample" in str(found)
+        assert "in-sample losses give no valid interval" in str(found)
         assert found.to_dict()["gap_interval"] is None
         assert found.verdict == "risk shift"
 

@@ -69,7 +69,7 @@ def test_verdict_and_charts_are_in_the_accessibility_tree(
     show(driver, files["found"])
     assert found.headline() in named(driver, "heading")
     images = named(driver, "image") + named(driver, "img") + named(driver, "graphics-document")
-    for title in ("Gap in mean loss and its interval", "What chance alone gives"):
+    for title in ("Gap in mean loss and its interval", "Gap under random permutations"):
         assert any(title in image for image in images), images
     assert any("Losses of both samples" in image for image in images)
 

@@ -1,4 +1,4 @@
-"""The rdiv command: parse, call the library, print. One module a command."""
+"""The rdiv command: parse, call the library, print. One module per command."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        What follows ``rdiv``; by default what the process was started with. None at all print
-        the help.
+        What follows ``rdiv``; by default the arguments of the process. An empty list prints the
+        help.
 
     Returns
     -------
     int
-        0 ran; 1 a shift and ``--fail-on-shift``; 2 bad input; 3 a fault of rdiv; 130 interrupted.
+        0 ran; 1 a shift and ``--fail-on-shift``; 2 bad input; 3 a bug in rdiv; 130 interrupted.
 
     Examples
     --------
@@ -48,21 +48,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> int:
-    """Parse and run; warnings of numpy are for developers, and a sentence follows them anyway."""
+    """Parse and run. Warnings of numpy are hidden: an error message follows where one is needed."""
     import warnings
 
     from rdiv.cli.application import command
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        run = command().main  # what was typed goes along: a report says how to do it again
+        run = command().main  # the arguments are kept: a report says how to reproduce it
         return int(
             run(given or ["--help"], prog_name="rdiv", standalone_mode=False, obj=given) or 0
         )
 
 
 def __getattr__(name: str) -> Any:
-    """Load the application on first use, so that `main` can say that the cli extra is missing."""
+    """Load the application on first use, so that `main` can report a missing cli extra."""
     if name == "app":
         from rdiv.cli.application import app
 

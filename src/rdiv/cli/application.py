@@ -20,14 +20,14 @@ __all__ = ["app", "command"]
 
 HELP = """Are these two datasets the same for your model?
 
-One model is fitted on both samples together; its mean loss on each is compared, and random
-permutations of the rows give a p-value that holds at every sample size.
+One model is fitted on both samples together. Its mean losses on the two samples are compared, and
+random permutations of the rows give a p-value that is exact at every sample size.
 
 Exit codes: 0 it ran; 1 a shift was found and --fail-on-shift was given; 2 bad input, one sentence
-on the error stream says what to do; 3 a fault of rdiv itself; 130 interrupted.
+on the error stream says what to do; 3 a bug in rdiv; 130 interrupted.
 """
 
-# Plain help: laying it out with rich takes longer than all the rest of `rdiv --help`.
+# Plain help: formatting it with rich takes longer than the rest of `rdiv --help`.
 app = typer.Typer(
     name="rdiv",
     add_completion=False,
@@ -64,7 +64,7 @@ def take_options(
         ),
     ] = False,
 ) -> None:
-    """Take the options that stand before any command."""
+    """Take the options that come before a command."""
 
 
 def command() -> Any:

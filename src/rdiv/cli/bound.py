@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["show_bounds"]
 
-VACUOUS = "A bound of 2 c or more says nothing: the estimate and the divergence lie in 0 to 2 c."
+VACUOUS = "A bound of 2 c or more is vacuous: the estimate and the divergence lie in 0 to 2 c."
 CONDITIONAL = (
     "The conditional bound needs an L-divergence below the excess risk of the fitted network, "
     "which no data can show."
@@ -30,7 +30,7 @@ Rows = Annotated[
     ),
 ]
 LossBound = Annotated[
-    float, typer.Option("--c", metavar="C", help="No row has an absolute loss above it.")
+    float, typer.Option("--c", metavar="C", help="Upper bound of the absolute loss per row.")
 ]
 Delta = Annotated[float, typer.Option(metavar="D", help="Probability with which a bound may fail.")]
 LDivergence = Annotated[
@@ -49,7 +49,7 @@ ComplexityQ = Annotated[
     float | None,
     typer.Option(
         metavar="R",
-        help="The same on the current sample; by default as on the reference.",
+        help="The same on the current sample; by default equal to that on the reference.",
         show_default=False,
     ),
 ]
@@ -57,8 +57,8 @@ Network = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="A network of linear layers with ReLU-like activations, as safetensors: bounds for "
-        "all networks whose weights have at most its norms.",
+        help="A safetensors file of a network of linear layers with ReLU-like activations: bounds "
+        "for all networks whose weights have at most its norms.",
         show_default=False,
     ),
 ]
@@ -74,7 +74,7 @@ Lipschitz = Annotated[
     float,
     typer.Option(metavar="L", help="Lipschitz constant of the loss in the network's output."),
 ]
-Radius = Annotated[float, typer.Option(metavar="B", help="No input is longer than this.")]
+Radius = Annotated[float, typer.Option(metavar="B", help="Largest Euclidean norm of an input.")]
 
 
 def show_bounds(
@@ -90,11 +90,11 @@ def show_bounds(
     radius: Radius = 1.0,
     json: JsonFile = None,
 ) -> None:
-    """Bound the error of the estimate, as the paper does and sharper.
+    """Bound the error of the estimate: the bounds of the paper, and sharper ones.
 
     Give the complexities of the hypotheses (--complexity-p), or the norms of a network's weights
-    (--network, --norms). To learn how many rows a comparison needs, use rdiv plan: these bounds
-    hold for every distribution and are far from what happens on one.
+    (--network, --norms). To find out how many rows a comparison needs, use rdiv plan: these bounds
+    hold for every distribution and are far from tight for a given one.
     """
     check_destination(json, *([network] if network else []))
     sizes = [_whole(text) for text in rows.split(",")]
@@ -179,7 +179,7 @@ def _summary(given: dict[str, Any], table: dict[str, list[float]], remarks: list
     for n, *bounds in zip(*table.values(), strict=True):
         lines.append("".join([f"{n:>12}", *(f"{bound:>20.4g}" for bound in bounds)]))
     said = ", ".join(f"{name} {_short(value)}" for name, value in given.items())
-    headline = f"Bounds of the estimate's error, each with probability {1 - given['delta']:g}."
+    headline = f"Bounds on the error of the estimate, each with probability {1 - given['delta']:g}."
     return Summary("rdiv bound", headline, [*lines, f"for {said}"], remarks)
 
 

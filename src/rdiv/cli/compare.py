@@ -1,4 +1,4 @@
-"""rdiv compare: a reference and one or more current samples, and a verdict."""
+"""rdiv compare: a reference against one or more current samples, with a verdict."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from rdiv.cli.options import (
     check_sources,
 )
 from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver, write_whole
-from rdiv.comparison.sentences import NOT_EQUALITY
 from rdiv.errors import InputError
+from rdiv.remarks import NOT_EQUALITY
 
 if TYPE_CHECKING:
     from rdiv.comparison.levels_result import Comparisons
@@ -77,11 +77,12 @@ def summary(
 def summary_of_many(
     found: Comparisons, files: Sequence[str], counted: bool, min_gap: float | None, html: str | None
 ) -> Summary:
-    """Many comparisons: one line a level, how they were judged, what looking again costs."""
+    """Many comparisons: one line per level, how they were tested, a warning about further looks."""
     lines = [*found.details(), f"reference: {files[0]}"]
     if min_gap is not None:
         verdict = "a shift lies" if counted else "no shift lies"
-        lines.append(f"--min-gap {min_gap:g}: {verdict} wholly outside {-min_gap:g} to {min_gap:g}")
+        span = f"{-min_gap:g} to {min_gap:g}"
+        lines.append(f"--min-gap {min_gap:g}: {verdict} entirely outside {span}")
     lines += [] if html is None else [f"report: {html}"]
     directions = {level.direction for level in found.levels}
     colour = "red" if "worse" in directions else "yellow" if found.shifted else "none"
@@ -91,11 +92,11 @@ def summary_of_many(
 
 def _weighed(found: Comparison, min_gap: float) -> str:
     if found.verdict != "risk shift":
-        return "no risk shift to weigh"
+        return "no risk shift"
     span = f"{-min_gap:g} to {min_gap:g}"
     if counts(found, min_gap):
-        return f"the interval lies wholly outside {span}, so this shift counts"
-    return f"the interval reaches into {span}, so this shift does not count"
+        return f"the interval lies entirely outside {span}, so this shift counts"
+    return f"the interval overlaps {span}, so this shift does not count"
 
 
 def compare_samples(
@@ -125,10 +126,10 @@ def compare_samples(
 ) -> None:
     """Say whether the model does worse or better on the current sample.
 
-    The answer is a verdict, the gap between the mean losses with its interval, the gap that these
-    samples could have shown, and what carries it. A test of the inputs alone stands beside it, as
-    context. With several current files, or --by, every one of them is compared with the reference
-    and the verdicts hold for all together.
+    The answer is a verdict, the gap between the mean losses with its interval, the smallest
+    detectable gap, and what carries the gap. A test of the inputs alone is added for context. With
+    several current files, or --by, each of them is compared with the reference, and the verdicts
+    are adjusted for all of them.
     """
     check_sources(reference, current, by)
     _check_destinations(json, html, reference, *current)
@@ -147,9 +148,9 @@ def compare_samples(
         stage("writing")
         if html is not None:
             write_whole(html, _page(found, inputs, context.find_root().obj, not no_rows))
-    told = _Told(found, inputs, min_gap, html)
-    deliver(json, found.to_json(), lambda: show(told.summary()))
-    if fail_on_shift and told.counts():
+    finding = _Finding(found, inputs, min_gap, html)
+    deliver(json, found.to_json(), lambda: show(finding.summary()))
+    if fail_on_shift and finding.counts():
         raise typer.Exit(1)
 
 
@@ -185,7 +186,7 @@ def _compare(
 
 
 def _named(inputs: Sequence[Input]) -> dict[str, Any]:
-    """Samples by the last part of their paths; of two that are alike, the second gets a number."""
+    """Samples by file name; when two file names are equal, the second gets a number."""
     samples: dict[str, Any] = {}
     for one in inputs:
         name, number = one.name, 2
@@ -196,7 +197,7 @@ def _named(inputs: Sequence[Input]) -> dict[str, Any]:
 
 
 def _without_rows(found: Comparison | Comparisons) -> Any:
-    """The same without any row of the data."""
+    """The same result without any row of the data."""
     from rdiv.comparison.result import Comparison
 
     if isinstance(found, Comparison):
@@ -230,8 +231,8 @@ def _page(
     return many_page(found, provenance=provenance, rows=rows)
 
 
-class _Told(NamedTuple):
-    """A finding and what is said of it."""
+class _Finding(NamedTuple):
+    """A result, and what the command needs to print it."""
 
     found: Comparison | Comparisons
     inputs: Sequence[Input]
@@ -251,7 +252,7 @@ class _Told(NamedTuple):
         )
 
     def summary(self) -> Summary:
-        """What a person reads."""
+        """The text to print."""
         from rdiv.comparison.result import Comparison
 
         names = [one.source for one in self.inputs]

@@ -1,4 +1,4 @@
-"""rdiv data: the files that sources read, where they lie, how to get them."""
+"""rdiv data: the files that sources read, where they are, how to get them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Folder = Annotated[
 
 @data_app.command("list")
 def list_files(data_dir: Folder = None) -> None:
-    """List the data files and say which are there and whole."""
+    """List the data files and say which are present and complete."""
     from rdiv.sources.data_files import DATA_FILES
     from rdiv.sources.data_files import data_dir as chosen_folder
 

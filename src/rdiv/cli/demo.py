@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rdiv.cli.display import show_renderable, stages, terminal
 from rdiv.cli.options import JsonFile, Seed
 from rdiv.cli.outputs import check_destination, deliver, write_out
+from rdiv.comparison.sentences import inputs_finding
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,7 +78,7 @@ def digit_cases(seed: int) -> list[Case]:
             "nothing changed",
             "Current is the other half of the same scans.",
             "There is nothing to find. A shift here would be a false alarm, which one seed in "
-            "twenty gives at level 0.05. The interval says how large a gap could have hidden.",
+            "twenty gives at level 0.05. The interval says how large a gap could have been missed.",
             reference,
             (x_q, y_q),
         ),
@@ -85,8 +86,8 @@ def digit_cases(seed: int) -> list[Case]:
             "marked margin",
             f"A new scanner adds {MARK} of 16 grey levels along the left edge, where hardly any "
             "digit reaches.",
-            "The inputs moved, and a monitor of the inputs would raise an alarm. The model has no "
-            "use for the margin, so its loss has no reason to move.",
+            "The inputs shifted, and a monitor of the inputs would raise an alarm. The model does "
+            "not use the margin, so its loss should not change.",
             reference,
             (marked, y_q),
         ),
@@ -95,7 +96,7 @@ def digit_cases(seed: int) -> list[Case]:
             f"One label in {round(1 / WRONG)} is typed wrong, as the next digit; the scans are "
             "untouched.",
             "The inputs are those of case 1, so no monitor of the inputs can see this. The loss "
-            "does: read off how much worse, and how sure that is.",
+            "does: the gap says how much worse, and the interval how sure that is.",
             reference,
             (x_q, np.where(mistyped, (y_q + 1) % 10, y_q)),
         ),
@@ -113,9 +114,9 @@ NEXT = (
 def show_demo(seed: Seed = 0, json: JsonFile = None) -> None:
     """Show three comparisons on real data, side by side.
 
-    Scans of handwritten digits that come with scikit-learn, halved at random: first as they are,
-    then with inputs that move where the model does not look, then with a loss that moves while the
-    inputs do not. It takes a few seconds and needs no network.
+    Scans of handwritten digits that come with scikit-learn, halved at random: first unchanged, then
+    with inputs that change where the model does not look, then with wrong labels, which change the
+    loss but not the inputs. It takes a few seconds and needs no network.
     """
     check_destination(json)
     with stages() as stage:
@@ -153,7 +154,7 @@ def _introduction(found: Comparison) -> str:
     test = found.results["r-div"]
     return (
         f"Scans of handwritten digits, halved at random: {test.n_p} reference, {test.n_q} current. "
-        f"A model ({test.model}) reads the digit; what is compared is its mean loss, in nats."
+        f"A model ({test.model}) reads the digit; its mean losses are compared, in nats."
     )
 
 
@@ -169,7 +170,7 @@ def _numbers(comparison: Comparison) -> dict[str, str]:
         "score": f"p = {comparison.results['score'].pvalue:.3g}",
         "gap in mean loss": f"{comparison.gap:+.3f}",
         f"{100 * (1 - test.alpha):g} % interval": f"{interval.low:+.3f} to {interval.high:+.3f}",
-        "inputs alone": "moved" if inputs.rejected else "no move found",
+        "inputs alone": inputs_finding(inputs),
         "energy": f"p = {inputs.pvalue:.3g}",
     }
 

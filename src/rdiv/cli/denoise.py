@@ -15,6 +15,7 @@ from rdiv.cli.inputs import read_sample
 from rdiv.cli.options import MODELS, DataDir, Jobs, JsonFile, Seed
 from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver, write_bytes
 from rdiv.errors import InputError
+from rdiv.remarks import SUSPECTED_LABELS, wrong_with
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,7 +88,7 @@ def _ending(path: str) -> str:
 
 
 SHOWN = 10
-"""Suspected rows that are printed; the JSON document and the page have all of them."""
+"""Most suspected rows that are printed; the JSON document has all of them."""
 
 Data = Annotated[
     str,
@@ -112,8 +113,8 @@ Rate = Annotated[
     typer.Option(
         "--noise-rate",
         metavar="G",
-        help="Share of rows to suspect: a number, auto to estimate it, or paper for the rule of "
-        "the paper.",
+        help="Share of rows to suspect: a number, auto to estimate it, or paper for the paper's "
+        "rule.",
     ),
 ]
 Classifier = Annotated[
@@ -164,8 +165,8 @@ def denoise_labels(
 ) -> None:
     """Find the rows whose labels are probably wrong.
 
-    Every row is judged by a model that did not see it. Suspected rows are listed with the label
-    they came with, the one that is suggested, and their loss; DATA itself stays as it is.
+    Every row is judged by a model that did not see it. Suspected rows are listed with the given
+    label, the suggested label and the loss; DATA itself is not changed.
     """
     _check_places(data, out, json, html)
     from rdiv.noisy_labels import LabelNoiseDetector
@@ -241,10 +242,7 @@ def _summary(found: LabelNoise, data: str, out: str | None, html: str | None) ->
         lines.append(f"kept rows: {int((~found.suspected).sum())}, written to {out}")
     if html is not None:
         lines.append(f"page: {html}")
-    remarks = [
-        "A suspected label may be right: look at the rows before dropping or changing them. Rows "
-        "that are hard to predict look like rows with wrong labels. Rows are counted from 0."
-    ]
+    remarks = [f"{SUSPECTED_LABELS} Rows are counted from 0."]
     return Summary("rdiv denoise", f"{found.headline()}.", lines, remarks)
 
 
@@ -253,7 +251,7 @@ def _listed(found: LabelNoise) -> list[str]:
     columns = found.rows(SHOWN)
     lines = [
         f"row {row}: given {given}, suggested {suggested}, loss {loss:.3g}, wrong with "
-        f"probability {'over 0.99' if wrong > 0.99 else f'{wrong:.2f}'}"
+        f"probability {wrong_with(wrong)}"
         for row, given, suggested, loss, wrong in zip(*columns.values(), strict=True)
     ]
     left = int(found.suspected.sum()) - len(lines)

@@ -1,4 +1,4 @@
-"""What a person reads: a panel in a terminal, plain lines in a pipe."""
+"""How results are printed: a panel in a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from rdiv.progress import hearing
 __all__ = ["WIDEST", "Summary", "panel", "show", "show_renderable", "stages", "terminal"]
 
 WIDEST = 100
-"""Columns that a panel takes at most."""
+"""Largest width of a panel, in columns."""
 
-_LABEL = 26  # columns for what stands before the first colon of a line
+_LABEL = 26  # largest width of the labels before the first colon of a line
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Summary:
     Parameters
     ----------
     title : str
-        The command that made it.
+        The command.
     headline : str
         The finding in one sentence.
     lines : sequence of str
         The numbers behind it, ``label: value`` where there is a label.
     remarks : sequence of str
-        Sentences that keep a reader from reading too much into it.
+        Sentences about what the finding does not show.
     colour : str
         Colour of the frame. It repeats what the headline says in words.
     """
@@ -66,7 +66,7 @@ def terminal() -> Any:
 
 
 def show_renderable(console: Any, *parts: Any, widest: int = WIDEST) -> None:
-    """Lay out with rich, write with `write_out`, which survives a reader who leaves."""
+    """Lay out with rich, write with `write_out`, which tolerates a closed pipe."""
     with console.capture() as capture:
         for part in parts:
             console.print(part, width=min(console.width, widest))
@@ -75,9 +75,9 @@ def show_renderable(console: Any, *parts: Any, widest: int = WIDEST) -> None:
 
 @contextmanager
 def stages() -> Iterator[Callable[[str], None]]:
-    """Give a function that names the stage of the work, on the error stream of a terminal only.
+    """Give a function that shows the current stage, on the error stream of a terminal only.
 
-    What long fits say about where they stand is shown beside it.
+    The progress of long fits is shown beside it.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda stage: None
@@ -93,7 +93,7 @@ def stages() -> Iterator[Callable[[str], None]]:
             now = stage
             status.update(Text(now))
 
-        with hearing(lambda said: status.update(Text(f"{now}: {said}" if said else now))):
+        with hearing(lambda text: status.update(Text(f"{now}: {text}" if text else now))):
             yield enter
 
 
@@ -116,7 +116,7 @@ def panel(summary: Summary) -> Any:
 
 
 def _table(summary: Summary) -> Any:
-    """Labels and values in two columns; lines without a label take the whole width."""
+    """Labels and values in two columns; lines without a label take the full width."""
     from rich.table import Table
     from rich.text import Text
 

@@ -21,10 +21,10 @@ _EXTRAS = dict.fromkeys(("typer", "rich", "polars", "jinja2", "matplotlib"), "cl
 
 
 class Interrupts:
-    """Remembers an interrupt inside a block, whatever becomes of the exception that it raises.
+    """Remembers an interrupt inside a block, even if its exception is replaced by another.
 
     Compiled code and imports may turn a KeyboardInterrupt into another exception. A handler that
-    somebody else has set, or none (in a thread), is left alone.
+    other code has set is left alone, and so is a thread, which has none.
     """
 
     came = False
@@ -46,12 +46,12 @@ class Interrupts:
 
 
 def report(error: BaseException, *, files: bool = True, interrupted: bool = False) -> int:
-    """Say what went wrong and return the exit code for it.
+    """Print what went wrong and return the exit code for it.
 
     Parameters
     ----------
     error : BaseException
-        Whatever ended the command.
+        The exception that ended the command.
     files : bool
         Whether the samples p and q are files that the user named.
     interrupted : bool
@@ -61,7 +61,7 @@ def report(error: BaseException, *, files: bool = True, interrupted: bool = Fals
         _say("interrupted")
         return INTERRUPTED
     if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
-        return 0  # nobody reads the help to its end
+        return 0  # the reader of the help has closed the pipe
     if hasattr(error, "format_message"):
         _say(_usage(error))
         return MISUSE
@@ -95,7 +95,7 @@ def _say(message: str) -> None:
 
 
 def _usage(error: Any) -> str:
-    """The parser's complaint, and where to read on."""
+    """The message of the parser, and how to get help."""
     message = error.format_message().strip().rstrip(".")
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "rdiv"
@@ -114,7 +114,7 @@ _PAIR = "pass each sample as a pair (X, y)"
 
 
 def _with_names(message: str) -> str:
-    """A sentence of the library in the words of the command: its arguments and its options.
+    """A message of the library, with the argument and option names of the command.
 
     Names in quotes, p-values and parts of paths are left alone.
     """
@@ -135,6 +135,6 @@ def _crash(error: BaseException) -> int:
     what = f"{type(error).__name__}: {error}".rstrip(": ")
     _say(
         f"this is a bug in rdiv, not in your data ({what}); "
-        "please report it with what RDIV_TRACEBACK=1 in the environment makes the command print."
+        "please report it with the output of the same command under RDIV_TRACEBACK=1."
     )
     return CRASH

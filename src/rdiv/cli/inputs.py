@@ -1,4 +1,4 @@
-"""Reading the samples that a command was given: files, or standard input for one of them."""
+"""Reading the samples of a command: files, or standard input for one of them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Input(NamedTuple):
     ----------
     sample : frame, array or pair
     name : str
-        What to call it: the last part of the path.
+        The last part of the path.
     source : str
-        What was typed.
+        The argument as typed.
     fingerprint : callable
         Gives the SHA-256 of the bytes that were read, and their number.
     """
@@ -45,20 +45,20 @@ class Input(NamedTuple):
 
 
 def read_sample(path: str, data_dir: str | None) -> Any:
-    """Read one sample; trouble of the system with the file is the user's to solve.
+    """Read one sample; a file that the system cannot read is an input error.
 
     Parameters
     ----------
     path : str
         A file, ``file.npz::name``, or ``-`` for standard input.
     data_dir : str or None
-        Second place to look.
+        Folder to search when the path does not exist.
     """
     return read_input(path, data_dir).sample
 
 
 def read_input(path: str, data_dir: str | None) -> Input:
-    """Read one sample and keep what a report says about it; see `read_sample`."""
+    """Read one sample and keep its name and hash for the report; see `read_sample`."""
     from rdiv.samples.files import find_file, read
 
     if path == STANDARD_INPUT:
@@ -66,7 +66,7 @@ def read_input(path: str, data_dir: str | None) -> Input:
     try:
         sample = read(path, data_dir=data_dir)
     except OSError as error:
-        if error.errno is None:  # a sentence of our own
+        if error.errno is None:  # our own message
             raise
         raise InputError(f"{path} could not be read: {error.strerror}; check the file.") from error
 
@@ -79,7 +79,7 @@ def read_input(path: str, data_dir: str | None) -> Input:
 
 
 def _read_standard_input() -> Input:
-    """Read a table or an array from standard input, whose first bytes say what it is."""
+    """Read a table or an array from standard input; the first bytes tell the format."""
     from rdiv.samples.files import read
 
     stream = None if sys.stdin is None else getattr(sys.stdin, "buffer", None)

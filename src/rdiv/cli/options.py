@@ -72,9 +72,9 @@ Reference = Annotated[
     str,
     typer.Argument(
         metavar="REFERENCE",
-        help="What the model is used to: csv, tsv, jsonl (each also .gz), parquet, feather, npy or "
-        "npz. FILE.npz::NAME is one array of many; an npz file of x and y brings its target. One "
-        "sample may be - for standard input.",
+        help="The data that the model was built for: csv, tsv, jsonl (each also .gz), parquet, "
+        "feather, npy or npz. FILE.npz::NAME is one array of several; an npz file of x and y "
+        "includes its target. One sample may be - for standard input.",
         show_default=False,
     ),
 ]
@@ -82,7 +82,7 @@ Current = Annotated[
     str,
     typer.Argument(
         metavar="CURRENT",
-        help="What the model sees now, with the same columns in any order.",
+        help="The data that the model gets now, with the same columns in any order.",
         show_default=False,
     ),
 ]
@@ -90,8 +90,8 @@ Target = Annotated[
     str | None,
     typer.Option(
         metavar="COL",
-        help="The column that the model predicts. Without one, a density model looks at the "
-        "inputs alone.",
+        help="The column that the model predicts. Without it, a density model is fitted to the "
+        "inputs.",
         show_default=False,
     ),
 ]
@@ -99,7 +99,7 @@ Task = Annotated[
     str | None,
     typer.Option(
         metavar="TASK",
-        help="classification or regression, where the guess from the target is wrong.",
+        help="classification or regression, in case the guess from the target is wrong.",
         show_default=False,
     ),
 ]
@@ -108,16 +108,16 @@ Folds = Annotated[
     typer.Option(
         metavar="K",
         min=0,
-        help="Take each row's loss from a model fitted on the other K - 1 folds; 0 takes in-sample "
-        "losses. The default model for a target always has folds.",
+        help="Compute the loss of each row with a model fitted to the other K - 1 folds; 0 takes "
+        "in-sample losses. The default model for a target always has folds.",
     ),
 ]
 Groups = Annotated[
     str | None,
     typer.Option(
         metavar="COL",
-        help="Column of what rows belong to (a patient, a shop): rows of one group stay together. "
-        "It is not an input.",
+        help="Column of the group of each row (a patient, a shop): rows of one group stay "
+        "together. It is not an input.",
         show_default=False,
     ),
 ]
@@ -125,7 +125,8 @@ Strata = Annotated[
     str | None,
     typer.Option(
         metavar="COL",
-        help="Column within whose values rows are compared (a week, a pair). It stays an input.",
+        help="Column of the stratum of each row (a week, a pair): rows are permuted within strata. "
+        "It stays an input.",
         show_default=False,
     ),
 ]
@@ -145,7 +146,7 @@ Discrepancy = Annotated[
 ]
 Alpha = Annotated[
     float,
-    typer.Option(metavar="LEVEL", help="Level of the test: how often it may cry wolf."),
+    typer.Option(metavar="LEVEL", help="Level of the test: its false-alarm rate."),
 ]
 Resamples = Annotated[
     int,
@@ -163,7 +164,7 @@ DataDir = Annotated[
     str | None,
     typer.Option(
         metavar="DIR",
-        help="Second place to look for the files; by default the folder in RDIV_DATA.",
+        help="Folder to search for files that are not found; by default the one in RDIV_DATA.",
         show_default=False,
     ),
 ]
@@ -172,7 +173,7 @@ JsonFile = Annotated[
     typer.Option(
         "--json",
         metavar="FILE",
-        help="Write the whole result to FILE as JSON; with - to standard output, and nothing else.",
+        help="Write the full result to FILE as JSON; - writes it to standard output, alone.",
         show_default=False,
     ),
 ]
@@ -182,8 +183,8 @@ Currents = Annotated[
     list[str],
     typer.Argument(
         metavar="CURRENT",
-        help="What the model sees now, with the same columns in any order; several files are each "
-        "compared with REFERENCE and judged together.",
+        help="The data that the model gets now, with the same columns in any order. With several "
+        "files, each is compared with REFERENCE, and the verdicts are adjusted for all of them.",
         show_default=False,
     ),
 ]
@@ -195,7 +196,7 @@ MinGap = Annotated[
     typer.Option(
         metavar="G",
         help="With --fail-on-shift, a risk shift counts only when the interval of the gap lies "
-        "wholly outside -G to G.",
+        "entirely outside -G to G.",
         show_default=False,
     ),
 ]
@@ -203,7 +204,7 @@ EquivalenceMargin = Annotated[
     float | None,
     typer.Option(
         metavar="G",
-        help="Ask whether the gap can be shown to lie between -G and G, in units of the loss.",
+        help="Test whether the gap lies between -G and G, in units of the loss.",
         show_default=False,
     ),
 ]
@@ -211,7 +212,7 @@ NotWorseThan = Annotated[
     float | None,
     typer.Option(
         metavar="G",
-        help="Ask whether current can be shown to be worse by less than G.",
+        help="Test whether the loss on current is higher by less than G.",
         show_default=False,
     ),
 ]
@@ -219,8 +220,8 @@ By = Annotated[
     str | None,
     typer.Option(
         metavar="COL",
-        help="Compare each value of this column of CURRENT (a month, a region) with the whole "
-        "REFERENCE. It is not an input.",
+        help="Compare the rows of CURRENT with each value of this column (a month, a region) with "
+        "all of REFERENCE. It is not an input.",
         show_default=False,
     ),
 ]
@@ -229,8 +230,8 @@ CorrectionName = Annotated[
     typer.Option(
         "--correction",
         metavar="NAME",
-        help="With several levels: holm limits any false alarm among them, bh the share of false "
-        "ones among the alarms.",
+        help="With several levels: holm bounds the probability of any false alarm, bh the expected "
+        "share of false alarms among all alarms.",
     ),
 ]
 Permutations = Annotated[
@@ -261,7 +262,7 @@ NoRows = Annotated[
 
 
 def check_min_gap(min_gap: float | None, folds: int) -> None:
-    """Refuse a gap that is none, or one that no interval could be held against."""
+    """Refuse a negative gap, or any gap when there is no interval to compare it with."""
     if min_gap is None:
         return
     if not (min_gap >= 0 and math.isfinite(min_gap)):
@@ -269,12 +270,12 @@ def check_min_gap(min_gap: float | None, folds: int) -> None:
     if folds == 0:
         raise InputError(
             "--min-gap needs the interval of the gap, which in-sample losses (--folds 0) cannot "
-            "give; ask for folds."
+            "give; use folds."
         )
 
 
 def check_sources(reference: str, current: list[str], by: str | None) -> None:
-    """Refuse what would read standard input twice, or split several files."""
+    """Refuse to read standard input twice, or to split several files by --by."""
     if [reference, *current].count("-") > 1:
         raise InputError("only one sample may come from standard input (-); name a file.")
     if by is not None and len(current) > 1:

@@ -1,4 +1,4 @@
-"""Where output goes: a stream that may be cut off, files that are whole or absent."""
+"""Writing output: to a stream that may be closed, and to files that are complete or absent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_destination(path: str | None, *inputs: str) -> None:
     Parameters
     ----------
     path : str or None
-        What ``--json`` was given.
+        The file to write.
     inputs : str
         The samples, which must not be overwritten.
     """
@@ -52,7 +52,7 @@ def check_destination(path: str | None, *inputs: str) -> None:
 
 
 def deliver(path: str | None, document: str, show: Callable[[], None]) -> None:
-    """Write a document where the user wants it, and show the summary unless stdout is taken.
+    """Write a document to its file, and show the summary unless stdout has the document.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def deliver(path: str | None, document: str, show: Callable[[], None]) -> None:
         A file, ``-`` for standard output, or None for no document.
     document : str
     show : callable
-        Prints what a person reads.
+        Prints the summary.
     """
     if path == STANDARD_OUTPUT:
         write_out(document + "\n", encoding="utf-8")
@@ -71,17 +71,17 @@ def deliver(path: str | None, document: str, show: Callable[[], None]) -> None:
 
 
 def write_whole(path: str, text: str) -> None:
-    """Write a text as a file, whole or not at all: see `write_bytes`."""
+    """Write a text file, completely or not at all; see `write_bytes`."""
     write_bytes(path, text.encode())
 
 
 def write_out(text: str, encoding: str | None = None) -> None:
-    """Write to standard output; a reader who has left is no error.
+    """Write to standard output; a closed pipe is not an error.
 
     Characters that the stream cannot encode are spelled out.
     """
     stream = sys.stdout
-    if stream is None:  # closed by whoever started us
+    if stream is None:  # closed by the parent process
         return
     binary = getattr(stream, "buffer", None)
     try:
@@ -102,7 +102,7 @@ def write_out(text: str, encoding: str | None = None) -> None:
 
 
 def printable(text: str) -> str:
-    r"""Lines for a terminal: characters that act rather than show are spelled out.
+    r"""Lines for a terminal, with control characters spelled out.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def printable(text: str) -> str:
 
 
 def write_bytes(path: str, data: bytes) -> None:
-    """Write a file whole or not at all; trouble of the system is said in one sentence."""
+    """Write a file completely or not at all; an error of the system becomes one sentence."""
     try:
         _write_file(path, data)
     except OSError as error:
@@ -121,7 +121,7 @@ def write_bytes(path: str, data: bytes) -> None:
 
 
 def _is_device(path: str) -> bool:
-    """A pipe or a device such as /dev/null: written to, never replaced."""
+    """Whether it is a pipe or a device such as /dev/null, which is written to, not replaced."""
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
@@ -141,7 +141,7 @@ def _try_to_write(path: str, folder: str) -> None:
 
 
 def _write_file(path: str, data: bytes) -> None:
-    """Write a file whole or not at all: beside it first, then in its place."""
+    """Write a file completely or not at all: to a temporary file first, which then replaces it."""
     from secrets import token_hex
     from shutil import copymode
 
@@ -164,7 +164,7 @@ def _write_file(path: str, data: bytes) -> None:
 
 
 def _silence(descriptor: int) -> None:
-    """Point a stream at nothing, so that closing it at exit does not fail again."""
+    """Redirect a stream to the null device, so that closing it at exit does not fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)

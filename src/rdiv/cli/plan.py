@@ -35,19 +35,17 @@ Gap = Annotated[
     float | None,
     typer.Option(
         metavar="G",
-        help="Difference of the mean losses to be found, in units of the loss; r-div only.",
+        help="Gap in mean loss to detect, in units of the loss; r-div only.",
         show_default=False,
     ),
 ]
-Power = Annotated[
-    float, typer.Option(metavar="P", help="Probability with which it is to be found.")
-]
+Power = Annotated[float, typer.Option(metavar="P", help="Probability of detecting it.")]
 PlanFolds = Annotated[
     int | None,
     typer.Option(
         metavar="K",
         min=0,
-        help="Folds for the losses; 5 for r-div if not given, 0 takes in-sample losses.",
+        help="Folds for the losses; by default 5 for r-div; 0 takes in-sample losses.",
         show_default=False,
     ),
 ]
@@ -55,7 +53,7 @@ Ratio = Annotated[
     float | None,
     typer.Option(
         metavar="R",
-        help="Rows of CURRENT for each row of REFERENCE; by default as in the pilot.",
+        help="Rows of CURRENT per row of REFERENCE; by default as in the pilot.",
         show_default=False,
     ),
 ]
@@ -68,7 +66,7 @@ Sizes = Annotated[
     ),
 ]
 Trials = Annotated[
-    int, typer.Option(metavar="K", min=1, help="Simulated tests a size, for tests but r-div.")
+    int, typer.Option(metavar="K", min=1, help="Simulated tests per size, for tests except r-div.")
 ]
 Picture = Annotated[
     str | None,
@@ -98,7 +96,7 @@ def plan_rows(
     picture: Picture = None,
     json: JsonFile = None,
 ) -> None:
-    """Say how many rows find a gap, or which gap the rows at hand would find.
+    """Say how many rows detect a gap, or the smallest gap that the given rows detect.
 
     REFERENCE and CURRENT are a pilot. For r-div the answer follows from the variance of its losses;
     any other test is run on samples drawn from the pilot, for the difference that the pilot has.
@@ -146,7 +144,7 @@ def _summary(found: Plan, reference: str, current: str) -> Summary:
 
 
 def _curve(found: Plan) -> list[str]:
-    """One line a size: the power where there is one, else the smallest gap."""
+    """One line per size: the power if known, else the smallest detectable gap."""
     name = "smallest_gap" if found.method == "variance" and found.gap is None else "power"
     words = "smallest gap" if name == "smallest_gap" else "power"
     columns = (found.curve["n_p"], found.curve["n_q"], found.curve[name])

@@ -1,4 +1,4 @@
-"""rdiv power: how often tests find a difference, and how often they cry wolf."""
+"""rdiv power: how often tests find a difference, and how often they raise false alarms."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def run_power_study(
     json: JsonFile = None,
     plot: Plot = None,
 ) -> None:
-    """Measure how often tests reject on a source and under its null.
+    """Measure how often tests reject, on the samples of a source and under its null.
 
     Every trial draws two samples and runs every test on them. The table has the rate of
-    rejections with its 95 % interval, power and type-I error side by side, and the time of a test.
+    rejections with its 95 % interval, power and type-I error side by side, and the time per test.
     """
     _check_files(json, plot, out)
     _check_options(source, pair, extend, out, jobs, scheduler)
@@ -160,7 +160,7 @@ def trial_progress() -> Iterator[Callable[[int, int], None] | None]:
 
 @contextmanager
 def keeping_rows(out: str | None) -> Iterator[None]:
-    """Say what becomes of the rows when the study does not get to its end."""
+    """Say where the rows are kept when the study ends early."""
     try:
         yield
     except KeyboardInterrupt:
@@ -173,12 +173,12 @@ def keeping_rows(out: str | None) -> Iterator[None]:
             raise
         raise InputFileError(
             f"cannot write to {out}: {error.strerror}; the rows written so far are kept, and the "
-            "same command continues once that is solved."
+            "same command continues once this is fixed."
         ) from error
 
 
 def _check_files(json: str | None, plot: str | None, out: str | None) -> None:
-    """Refuse, before any work, places where the document or the picture cannot go."""
+    """Refuse, before any work, places where the document or the picture cannot be written."""
     for path in (json, plot):
         check_destination(path)
     if plot is not None:
@@ -199,7 +199,10 @@ def _check_files(json: str | None, plot: str | None, out: str | None) -> None:
             os.path.realpath(str(path))
         )
         if inside and (path == json or os.path.basename(str(path)) != "power.svg"):
-            raise InputError(f"{path!r} is in the folder of --out, which is the study's alone.")
+            raise InputError(
+                f"{path!r} is in the folder of --out, which only the study may write to; choose "
+                "another folder."
+            )
 
 
 def _check_options(

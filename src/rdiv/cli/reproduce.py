@@ -25,7 +25,7 @@ TableName = Annotated[
     str | None,
     typer.Argument(
         metavar="TABLE",
-        help=f"Which one: {TABLES}. Without it, all are listed.",
+        help=f"The table: {TABLES}. Without it, all are listed.",
         show_default=False,
     ),
 ]
@@ -34,8 +34,8 @@ ScaleName = Annotated[
     typer.Option(
         "--scale",
         metavar="smoke|laptop|paper",
-        help="smoke: seconds, to see that it runs; laptop: two cores, about half an hour at most; "
-        "paper: the paper's sizes and networks, for a cluster.",
+        help="smoke: seconds, to check that it runs; laptop: at most about half an hour on two "
+        "cores; paper: the paper's sizes and networks, for a cluster.",
     ),
 ]
 OutFolder = Annotated[
@@ -49,7 +49,7 @@ OutFolder = Annotated[
     ),
 ]
 PlanOnly = Annotated[
-    bool, typer.Option("--plan", help="Say what would be run and about how long it takes, stop.")
+    bool, typer.Option("--plan", help="Say what would run and about how long it takes, then stop.")
 ]
 
 
@@ -68,7 +68,7 @@ def reproduce_table(
     """Measure a table or figure of the paper again.
 
     Every cell has the paper's number, ours with its 95 % interval, and the type-I error on true
-    nulls, by the same trials for all tests. TABLE.md, TABLE.csv and TABLE.svg are written to DIR.
+    nulls, from the same trials for all tests. TABLE.md, TABLE.csv and TABLE.svg are written to DIR.
     """
     from rdiv.names import chosen_from
     from rdiv.reproduction import reproduce

@@ -48,7 +48,7 @@ PairOfFiles = Annotated[
     typer.Option(
         "--pair",
         metavar="P Q",
-        help="Two files in place of SOURCE: samples are rows of them, nulls are rows of P alone.",
+        help="Two files instead of SOURCE: samples are drawn from both, nulls from P alone.",
         show_default=False,
     ),
 ]
@@ -57,7 +57,7 @@ Discrepancies = Annotated[
     typer.Option(
         "--discrepancy",
         metavar="NAME[:MODEL]",
-        help=f"A test to study, again for each: {DISCREPANCIES}; with a model of its own as in "
+        help=f"A test to study; repeat the option for more: {DISCREPANCIES}; with its model as in "
         "r-div:gmm.",
         show_default=False,
     ),
@@ -67,7 +67,7 @@ Methods = Annotated[
     typer.Option(
         "--method",
         metavar="MODULE:THING",
-        help="A test of your own, again for each: package.module:Thing, an object with "
+        help="Your own test; repeat the option for more: package.module:Thing, an object with "
         "prepare(pool, rng) or its class. The current directory is searched too.",
         show_default=False,
     ),
@@ -77,8 +77,8 @@ StudyModel = Annotated[
     typer.Option(
         "--model",
         metavar="NAME",
-        help=f"The model of discrepancies named without one: {MODELS}. By default the one that "
-        "the paper used on the source.",
+        help=f"The model for discrepancies named without one: {MODELS}. By default the one that "
+        "the paper used for the source.",
         show_default=False,
     ),
 ]
@@ -86,7 +86,7 @@ Sizes = Annotated[
     str,
     typer.Option(metavar="N,N,...", help="Rows of p in each draw.", show_default=False),
 ]
-Trials = Annotated[int, typer.Option(metavar="K", min=1, help="Draws for each test and size.")]
+Trials = Annotated[int, typer.Option(metavar="K", min=1, help="Draws per test and size.")]
 Repeats = Annotated[
     int,
     typer.Option(metavar="R", min=1, help="Repeat all trials; their spread is the standard error."),
@@ -98,8 +98,8 @@ ShareFits = Annotated[
     bool,
     typer.Option(
         "--share-fits",
-        help="Fit a model once for all tests of a draw; the time of a test then leaves out what "
-        "an earlier one computed.",
+        help="Fit a model once for all tests of a draw; the time of a test then excludes what an "
+        "earlier test computed.",
     ),
 ]
 Train = Annotated[
@@ -113,11 +113,13 @@ Train = Annotated[
 Ratio = Annotated[
     float | None,
     typer.Option(
-        metavar="R", help="Rows of q per row of p; by default the source's own.", show_default=False
+        metavar="R",
+        help="Rows of q per row of p; by default that of the source.",
+        show_default=False,
     ),
 ]
 Levels = Annotated[
-    str, typer.Option(metavar="LEVEL,...", help="Levels, all read off the same p-values.")
+    str, typer.Option(metavar="LEVEL,...", help="Levels, all applied to the same p-values.")
 ]
 Scheduler = Annotated[
     str | None,
@@ -131,7 +133,7 @@ Out = Annotated[
     str | None,
     typer.Option(
         metavar="DIR",
-        help="Keep a row for each trial in DIR as it finishes; the same command continues there.",
+        help="Write one row per finished trial to DIR; the same command continues there.",
         show_default=False,
     ),
 ]
@@ -139,7 +141,7 @@ Extend = Annotated[
     bool,
     typer.Option(
         "--extend",
-        help="Add tests, sizes, trials, repeats or nulls to the rows that --out holds already.",
+        help="Add tests, sizes, trials, repeats or nulls to the rows that --out already holds.",
     ),
 ]
 DataFolder = Annotated[

@@ -1,4 +1,4 @@
-"""The parts of a study as words on the command line: sources, tests, lists of numbers."""
+"""The parts of a study as given on the command line: sources, tests, lists of numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T", int, float)
 
 
 def numbers(text: str, option: str, kind: Callable[[str], T]) -> list[T]:
-    """Numbers with commas between them.
+    """Numbers separated by commas.
 
     Examples
     --------
@@ -31,9 +31,7 @@ def numbers(text: str, option: str, kind: Callable[[str], T]) -> list[T]:
         return [kind(part) for part in text.split(",")]
     except ValueError:
         what = "whole numbers" if kind is int else "numbers"
-        raise InputError(
-            f"{option} must be {what} with commas between them, got {text!r}."
-        ) from None
+        raise InputError(f"{option} must be {what} separated by commas, got {text!r}.") from None
 
 
 def source_of(text: str, *, ratio: float | None = None, data_dir: str | None = None) -> Any:
@@ -76,7 +74,7 @@ def pair_source(
 
 
 def tests_of(names: Sequence[str], methods: Sequence[str], model: str | None) -> list[Any]:
-    """The tests to compare; `model` is for names that take one and come without."""
+    """The tests to compare; `model` is for names that need one and have none."""
     from rdiv.discrepancies import BY_NAME
     from rdiv.names import chosen
 
@@ -88,7 +86,7 @@ def tests_of(names: Sequence[str], methods: Sequence[str], model: str | None) ->
         for name in names
     ]
     if model is not None and not any(waiting):
-        raise InputError(f"no discrepancy waits for --model {model}; drop it.")
+        raise InputError(f"no discrepancy uses --model {model}; drop it.")
     named = [
         f"{name}:{model}" if model is not None and waits else name
         for name, waits in zip(names, waiting, strict=True)
@@ -117,7 +115,7 @@ def imported(spec: str, what: str) -> Any:
     except (Exception, SystemExit) as error:
         raise InputError(
             f"cannot import {module!r} for {spec!r} ({_in_words(error)}); "
-            "check the name, and that the module runs by itself."
+            "check the name, and that the module can be imported."
         ) from error
     for name in attributes.split("."):
         if not hasattr(thing, name):
@@ -138,7 +136,7 @@ def imported(spec: str, what: str) -> Any:
 
 @contextmanager
 def blaming(*specs: str) -> Iterator[None]:
-    """Say where a user's own code failed, instead of taking it for a fault of rdiv."""
+    """Report where the user's code failed, rather than a bug in rdiv."""
     import traceback
 
     try:
@@ -152,12 +150,12 @@ def blaming(*specs: str) -> Iterator[None]:
             raise
         file, line = places[-1]
         raise InputError(
-            f"line {line} of {os.path.basename(file)} failed ({_in_words(error)}); repair it."
+            f"line {line} of {os.path.basename(file)} failed ({_in_words(error)}); fix it."
         ) from error
 
 
 def _check_call(obj: Any, method: str, arguments: tuple[str, ...], spec: str) -> None:
-    """Refuse an object whose method, if it has it, could not be called with these arguments."""
+    """Refuse an object whose method, if present, cannot be called with these arguments."""
     import inspect
 
     function = getattr(obj, "function", None) or getattr(obj, method, None)
@@ -169,19 +167,19 @@ def _check_call(obj: Any, method: str, arguments: tuple[str, ...], spec: str) ->
         raise InputError(
             f"{spec!r} must take ({', '.join(arguments)}), which it does not ({error})."
         ) from None
-    except ValueError:  # a function in C may not say what it takes
+    except ValueError:  # a function in C may not have a signature
         return
 
 
 def _setting(cls: type, name: str, part: str) -> tuple[str, Any]:
-    """One ``SETTING=VALUE`` of a source, as its field wants it."""
+    """One ``SETTING=VALUE`` of a source, converted to the type of its field."""
     hints = get_type_hints(cls)
     known = {field.name: hints[field.name] for field in fields(cls) if field.repr}
     key, equals, value = part.partition("=")
     if not equals or key not in known:
         raise InputError(
-            f"{part!r} is no setting of {name}; write {name}:SETTING=VALUE,... with the settings "
-            f"{', '.join(known)}."
+            f"{part!r} is not a setting of {name}; write {name}:SETTING=VALUE,... with the "
+            f"settings {', '.join(known)}."
         )
     try:
         return key, _value(value, known[key])
@@ -204,7 +202,7 @@ def _value(text: str, kind: Any) -> Any:
 def _with_ratio(source: Any, ratio: float) -> Any:
     if not is_dataclass(source) or isinstance(source, type) or not hasattr(source, "ratio"):
         raise InputError(
-            f"--ratio does not apply to {source}, which decides by itself how many rows q has."
+            f"--ratio does not apply to {source}, which sets the number of rows of q; drop it."
         )
     return replace(source, ratio=ratio)
 

@@ -27,8 +27,8 @@ from rdiv.cli.options import (
     Task,
 )
 from rdiv.cli.outputs import check_destination, deliver
-from rdiv.comparison.sentences import NOT_EQUALITY
 from rdiv.errors import InputError
+from rdiv.remarks import NOT_EQUALITY
 
 if TYPE_CHECKING:
     from rdiv.results import TwoSampleResult
@@ -40,7 +40,7 @@ Subsample = Annotated[
     typer.Option(
         metavar="N",
         min=8,
-        help="Compare this many rows, chosen blind to the samples, in a test of all pairs of rows.",
+        help="Use this many rows, chosen at random from the pool, in a test of all pairs of rows.",
         show_default=False,
     ),
 ]
@@ -66,8 +66,8 @@ def run_two_sample_test(
 ) -> None:
     """Test whether two samples come from one distribution.
 
-    The answer is how far apart one discrepancy finds them, and its p-value. For a
-    verdict with a direction and an interval, use rdiv compare.
+    The answer is the discrepancy between the samples and its p-value. For a verdict with a
+    direction and an interval, use rdiv compare.
     """
     check_destination(json, reference, current)
     with stages() as stage:
@@ -85,7 +85,7 @@ def run_two_sample_test(
 
 
 def _limited(name: str, subsample: int | None) -> Any:
-    """The test by its name, or as an object that looks at so many rows only."""
+    """The test by its name, or as an object that uses only so many rows."""
     if subsample is None:
         return name
     from rdiv.discrepancies import BY_NAME

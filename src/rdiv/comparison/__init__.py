@@ -1,1 +1,1 @@
-"""Comparison: a reference and one or more current samples, and a verdict with its evidence."""
+"""Comparison: a reference against one or more current samples, a verdict with its evidence."""

@@ -1,4 +1,4 @@
-"""compare: a reference and a current table, a verdict with its size and its uncertainty."""
+"""compare: whether a model does as well on a current table as on a reference, and by how much."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import critical_value, gap_interval, smallest_detectable_gap
 from rdiv.inference.prepared import Prepared
+from rdiv.remarks import IN_SAMPLE
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.grouping import Design
@@ -27,7 +28,7 @@ from rdiv.two_sample import check_level, run_model_tests, run_test
 
 __all__ = ["Comparison", "compare"]
 
-INPUT_ROWS = 2000  # rows a side that the context test of the inputs looks at
+INPUT_ROWS = 2000  # rows per sample that the test of the inputs uses
 
 
 def compare(
@@ -48,20 +49,20 @@ def compare(
     not_worse_than: float | None = None,
     drivers: bool = True,
 ) -> Comparison:
-    """Compare two datasets for your model: does it do as well, and would it be the same model.
+    """Compare two datasets for your model: does it do as well, would retraining change it.
 
     Parameters are those of `rdiv.two_sample_test`; losses are out of fold by default.
 
     Parameters
     ----------
     reference, current : samples
-        What the model is used to, and what it sees now.
+        The data that the model was built for, and the data that it gets now.
     folds : int or None
         None takes in-sample losses; the comparison then has no interval.
     equivalence_margin : float, optional
-        Ask whether the gap can be shown to lie between minus this and this, in units of the loss.
+        Test whether the gap lies between minus this margin and this margin, in units of the loss.
     not_worse_than : float, optional
-        Ask whether current can be shown to be worse by less than this.
+        Test whether the loss on current is higher by less than this margin.
     drivers : bool
         Look for the rows, slices and columns that carry the shift.
 
@@ -110,8 +111,7 @@ def compare(
 def _require_held_out(held_out: bool) -> None:
     if not held_out:
         raise InputError(
-            "a margin is judged by out-of-fold losses, got in-sample ones (folds=None); ask for "
-            "folds."
+            "a margin needs out-of-fold losses, got in-sample losses (folds=None); ask for folds."
         )
 
 
@@ -126,7 +126,7 @@ def _inputs(pooled: PooledSamples, settings: PermutationSettings) -> TwoSampleRe
 
 
 def _input_rows(pooled: PooledSamples) -> NDArray[np.intp]:
-    """At most `INPUT_ROWS` rows a side, by chance; stratum by stratum, so that pairs stay pairs."""
+    """At most `INPUT_ROWS` random rows per sample, drawn within strata so that pairs stay whole."""
     order = np.arange(len(pooled.pool))
     if pooled.pool.strata is not None:
         order = np.argsort(pooled.pool.strata, kind="stable")
@@ -149,7 +149,7 @@ def _judge(
     adjusted = _closed(results)
     verdict = _verdict(adjusted, result.alpha)
     critical = critical_value(result.null_distribution, result.alpha)
-    notes = {} if held_out else {"interval": "in-sample losses give no honest interval; use folds"}
+    notes = {} if held_out else {"interval": IN_SAMPLE}
     return Comparison(
         verdict=verdict,
         gap=gap,
@@ -165,7 +165,7 @@ def _judge(
 
 
 def _closed(results: dict[str, TwoSampleResult]) -> dict[str, float]:
-    """Closed testing: a part counts when its own p-value and that of both together are small."""
+    """Closed testing: reject a part when its own p-value and that of both together are small."""
     together = results["omnibus"].pvalue if "omnibus" in results else 0.0
     return {name: max(r.pvalue, together) for name, r in results.items() if name != "omnibus"}
 

@@ -1,4 +1,4 @@
-"""Intervals for the gap, and what each is an interval *of*."""
+"""Intervals for the gap in mean loss, each with the quantity that it covers (the estimand)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from rdiv.models import Logistic, Model, Ridge
 from rdiv.models.linear import curvature
 from rdiv.models.protocol import check_losses
 from rdiv.names import spelled
+from rdiv.remarks import IN_SAMPLE
 from rdiv.results import SCHEMA, as_json, plain
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.grouping import Design
@@ -41,7 +42,7 @@ TARGETS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GapEstimate:
-    """The gap between two mean losses, with an interval and what the interval is of.
+    """The gap between two mean losses, with an interval and the quantity that it covers.
 
     Parameters
     ----------
@@ -124,23 +125,23 @@ def estimate_gap(
     reference, current, model, target, task, folds, groups, strata, rng, n_jobs
         As in `rdiv.compare`.
     estimand : {"fitted", "population"}
-        What the interval is of. "fitted": the gap of the model(s) at hand on future rows, whose
-        fit is taken as given. "population": the gap of the model that is best for the two
-        populations pooled in the proportions of the samples; that adds how the fit itself varies,
-        for ``ridge`` and ``logistic``, fitted once to the whole pool.
+        What the interval covers. "fitted": the gap of the fitted model(s) on future rows; the fit
+        is taken as given. "population": the gap of the model that is best for the two populations,
+        pooled in the proportions of the samples. This interval includes the variance of the fit;
+        it needs ``ridge`` or ``logistic``, fitted once to the full pool.
     method : {"normal", "bootstrap"}
-        Student's quantile with Welch's freedom, or the quantiles of the studentised gap of rows
-        resampled within each sample, which follow a skewed loss.
+        Student's quantile with Welch's degrees of freedom, or the quantiles of the studentised gap
+        of rows resampled within each sample. The bootstrap adapts to skewed losses.
     alpha : float
     n_resamples : int
         Bootstrap draws.
 
     Notes
     -----
-    Every interval rests on independent rows (or groups). The "population" interval linearises the
+    Every interval assumes independent rows (or groups). The "population" interval linearises the
     fit: losses are those of a fit to all other rows, and a row's loss is corrected by ``-(n_side /
-    n) g' H^-1 (gradient of the row's loss)`` on current and by plus that on reference, g the gap of
-    the mean gradients and H the curvature.
+    n) g' H^-1 (gradient of the row's loss)`` on current and by the opposite on reference, where g
+    is the gap of the mean gradients and H the Hessian.
 
     Examples
     --------
@@ -177,7 +178,7 @@ def estimate_gap(
             interval = _normal(numbers, pooled, alpha)
     notes = {"task": pooled.pool.task, **choice.notes}
     if estimand == "fitted" and not getattr(fixed, "held_out", False):
-        notes["in-sample"] = "losses are in-sample, so the interval is not honest; use folds"
+        notes["in-sample"] = IN_SAMPLE
     return GapEstimate(
         gap, error, interval, estimand, TARGETS[estimand], method, alpha, len(sides[0]),
         len(sides[1]), spelled(fixed, MODELS), pooled.seed, notes,
@@ -185,9 +186,9 @@ def estimate_gap(
 
 
 def left_out_losses(losses: Floats, gradients: Floats, hessian: Floats) -> Floats:
-    """About what each row would lose under a fit to all others: one Newton step away.
+    """Approximate loss of each row under a fit to all other rows, by one Newton step.
 
-    In sample a fit flatters the rows that it was drawn to, and so the sample that is noisier.
+    In-sample losses are too low, and more so in the sample with more noise.
 
     Parameters
     ----------
@@ -208,13 +209,13 @@ def left_out_losses(losses: Floats, gradients: Floats, hessian: Floats) -> Float
 def influence_numbers(
     losses: Floats, gradients: Floats, hessian: Floats, is_p: NDArray[np.bool_]
 ) -> Floats:
-    """Numbers per row whose gap of means varies as the gap of a fitted model's losses does.
+    """Numbers per row whose gap in means has the variance of a fitted model's gap in mean loss.
 
     Parameters
     ----------
     losses : (n,) array
     gradients : (n, m) array
-        Of each row's loss in the parameters, at the fit.
+        Gradient of each row's loss in the parameters, at the fit.
     hessian : (m, m) array
         Mean second derivatives of the training objective.
     is_p : (n,) mask
@@ -228,7 +229,7 @@ def influence_numbers(
     """
     slope = gradients[~is_p].mean(axis=0) - gradients[is_p].mean(axis=0)
     pull = gradients @ (np.linalg.pinv(hessian, hermitian=True) @ slope)
-    pull = pull - pull.mean()  # 0 at the fit, but for the penalty
+    pull = pull - pull.mean()  # the mean is 0 at the fit, apart from the penalty
     share = float(is_p.mean())
     numbers: Floats = losses + np.where(is_p, share, share - 1) * pull
     return numbers

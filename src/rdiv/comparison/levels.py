@@ -25,7 +25,7 @@ from rdiv.samples.sample import as_sample
 __all__ = ["FEWEST_ROWS", "compare_many", "permutations_for"]
 
 FEWEST_ROWS = 20
-"""Rows below which a level is skipped: no test of so few says anything."""
+"""A level with fewer rows is skipped: no test of so few rows is informative."""
 
 DEFAULT_RESAMPLES = 999
 
@@ -52,22 +52,22 @@ def compare_many(
 ) -> Comparisons:
     """Compare many current samples with one reference, and judge them together.
 
-    Parameters are those of `rdiv.compare`, once for each level; every level is tested at
-    ``alpha`` divided by their number, so its interval holds for all of them at once.
+    Parameters are those of `rdiv.compare` and apply to each level. Every level is tested at
+    ``alpha`` divided by the number of levels, so the intervals hold for all levels at once.
 
     Parameters
     ----------
     reference : sample
     current : mapping of samples, or a frame
-        The current samples by their names; with ``by`` one frame that holds all of them.
+        The current samples by name; with ``by``, one frame that holds all of them.
     by : str, optional
-        Column of ``current`` whose values are the levels. It is no input of the model.
+        Column of ``current`` whose values are the levels. It is not an input of the model.
     correction : {"holm", "bh"}
-        How the p-values of the levels are adjusted: for any false alarm (Holm), or for the share
-        of false ones among the alarms (Benjamini and Hochberg).
+        How the p-values of the levels are adjusted: to bound the probability of any false alarm
+        (Holm), or the expected share of false alarms among all alarms (Benjamini and Hochberg).
     n_resamples : int, optional
-        Permutations for each level. By default 999, or as many as so many levels need; a number
-        too small to ever reject is refused.
+        Permutations per level. By default 999, or more where the number of levels needs more; a
+        number too small to ever reject is refused.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def compare_many(
 
 
 def permutations_for(levels: int, alpha: float, asked: int | None) -> int:
-    """Permutations with which every one of so many levels could be found to shift.
+    """Number of permutations with which a shift can be found in each of that many levels.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def permutations_for(levels: int, alpha: float, asked: int | None) -> int:
     least = ceil(levels / alpha - 1e-9) - 1
     if (
         asked is None
-    ):  # five times the least: a p-value may then be small without being the smallest
+    ):  # five times the minimum, so that a p-value above the smallest possible one can reject too
         return max(DEFAULT_RESAMPLES, 5 * (least + 1) - 1)
     if asked < least:
         raise InputError(
@@ -146,7 +146,7 @@ def permutations_for(levels: int, alpha: float, asked: int | None) -> int:
 def _levels(
     reference: Any, current: Any, by: str | None, taken: Sequence[str | None]
 ) -> tuple[Any, Mapping[str, Any]]:
-    """The reference and the current samples by name; the column of levels is in neither."""
+    """The reference and the current samples by name, without the column of levels."""
     if by is None:
         if not isinstance(current, Mapping) or not current:
             raise InputTypeError(
@@ -192,11 +192,11 @@ def _compare(name: str, reference: Any, current: Any, settings: dict[str, Any]) 
 def _together(
     found: Sequence[Comparison], adjust: Any, alpha: float, correction: Correction
 ) -> list[dict[str, float]]:
-    """P-values of every level that hold for all levels, by the names of the tests.
+    """P-values of every level, adjusted for all levels, by the names of the tests.
 
-    A level as a whole is judged by omnibus. A part counts in a level that counts: by Holm over the
-    parts of all levels, or, among R of L levels selected by Benjamini and Hochberg, at R / L of
-    the level (Benjamini and Bogomolov 2014).
+    Whether a level shifted is decided by omnibus. Its parts (r-div, score) are tested only where it
+    shifted: by Holm over the parts of all levels, or, when Benjamini and Hochberg select R of L
+    levels, at R / L of alpha (Benjamini and Bogomolov 2014).
     """
     whole = adjust([_whole(one) for one in found])
     selected = max(int((whole <= alpha).sum()), 1)

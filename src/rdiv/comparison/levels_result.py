@@ -1,4 +1,4 @@
-"""What compare_many found: one line a level, a verdict for the whole, as text, JSON and HTML."""
+"""The result of compare_many: one line per level and a joint verdict, as text, JSON and HTML."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from rdiv.comparison.result import Comparison, Direction, Verdict
+from rdiv.comparison.sentences import further_looks
 from rdiv.inference.multiplicity import Correction
 from rdiv.results import SCHEMA, as_json, plain
 
-__all__ = ["LOOKS", "Comparisons", "Level"]
+__all__ = ["Comparisons", "Level"]
 
-LOOKS = (
-    "Every further look spends the level again: of the runs at level {alpha:g} in which nothing "
-    "moved, up to one in {turns:.0f} raises an alarm. If this runs daily, divide alpha by the "
-    "number of looks."
-)
-
-_LISTED = 40  # levels that text lists one by one
+_LISTED = 40  # most levels that the text lists one by one
 _NAMED = 3  # levels that the headline names
 _METHODS = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 
@@ -35,13 +30,13 @@ class Level:
     rows : int
         Rows of the current sample.
     verdict : {"risk shift", "hidden shift", "no shift"}, optional
-        What holds for all levels together; None where it was skipped.
+        The verdict, adjusted for all levels; None where the level was skipped.
     adjusted_pvalues : mapping of float
-        Of omnibus (any shift), r-div and score, adjusted for all levels.
+        p-values of omnibus (any shift), r-div and score, adjusted for all levels.
     comparison : Comparison, optional
-        The level by itself, at its share of alpha.
+        The comparison of this level alone, at its share of alpha.
     skipped : str, optional
-        Why it was not compared.
+        Why the level was not compared.
     """
 
     name: str
@@ -53,12 +48,12 @@ class Level:
 
     @property
     def shifted(self) -> bool:
-        """Whether a shift was found that holds for all levels together."""
+        """Whether a shift was found, after adjusting for all levels."""
         return self.verdict in ("risk shift", "hidden shift")
 
     @property
     def direction(self) -> Direction | None:
-        """Where the risk moved, if it did."""
+        """Whether the mean loss got worse or better, for a risk shift."""
         if self.verdict != "risk shift" or self.comparison is None:
             return None
         return "worse" if self.comparison.gap > 0 else "better"
@@ -99,21 +94,21 @@ def _claim(test: Any) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparisons:
-    """What comparing many current samples with one reference found.
+    """The result of comparing many current samples with one reference.
 
     Parameters
     ----------
     levels : tuple of Level
     correction : {"holm", "bh"}
     alpha : float
-        Level of the whole.
+        Level of all comparisons together.
     n_resamples : int
         Permutations of each comparison.
     seed : int
     by : str, optional
         Column whose values are the levels.
     raised : bool
-        Whether the number of permutations was raised because there are so many levels.
+        Whether there are so many levels that the number of permutations was raised.
 
     Examples
     --------
@@ -146,7 +141,7 @@ class Comparisons:
 
     @property
     def verdict(self) -> Verdict:
-        """The gravest verdict of any level."""
+        """The most serious verdict of any level."""
         found = {level.verdict for level in self.levels}
         order: tuple[Verdict, ...] = ("risk shift", "hidden shift", "no shift")
         return next(verdict for verdict in order if verdict in found)
@@ -173,7 +168,7 @@ class Comparisons:
         return f"{len(shifted)} of {total} {kind} shifted: {', '.join(named)}{more}."
 
     def details(self) -> list[str]:
-        """One line a level (of very many, only those that shifted), then how it was judged."""
+        """One line per level (only those that shifted, of very many), then how it was tested."""
         listed = self.levels
         if len(self.levels) > _LISTED:
             listed = tuple(level for level in self.levels if level.shifted)[:_LISTED]
@@ -183,14 +178,14 @@ class Comparisons:
             *([f"not listed: {left} levels, all of them in the JSON"] if left else []),
             f"together: {_METHODS[self.correction]} over {len(self.tested)} levels at alpha "
             f"{self.alpha:g}; intervals hold for all of them at once",
-            f"permutations: {self.n_resamples} a level"
+            f"permutations: {self.n_resamples} per level"
             + (", raised because there are so many levels" if self.raised else "")
             + f"; seed {self.seed}",
         ]
 
     def warning(self) -> str:
-        """What looking again costs."""
-        return LOOKS.format(alpha=self.alpha, turns=1 / self.alpha)
+        """A warning about the false alarms that further looks add."""
+        return further_looks(self.alpha)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values, ready for JSON."""
@@ -210,7 +205,7 @@ class Comparisons:
         return as_json(self.to_dict())
 
     def to_html(self, path: str | os.PathLike[str], *, rows: bool = True) -> None:
-        """Write all levels as one page that needs nothing else; see `Comparison.to_html`."""
+        """Write all levels as one self-contained page; see `Comparison.to_html`."""
         from rdiv.report import many_page
 
         Path(path).write_text(many_page(self, rows=rows), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Positive statements: that a gap lies within a margin, or that current is not worse by more."""
+"""Equivalence and non-inferiority: tests that the gap in mean loss lies within a margin."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class MarginTest:
     Parameters
     ----------
     kind : {"equivalence", "not worse"}
-        ``"equivalence"``: that the gap lies strictly between -margin and margin, by two one-sided
-        tests. ``"not worse"``: that the gap lies below the margin.
+        ``"equivalence"``: the gap lies strictly between -margin and margin, by two one-sided
+        tests. ``"not worse"``: the gap lies below the margin.
     margin : float
         In units of the loss.
     pvalue : float
-        Of the gap lying outside.
+        p-value of the hypothesis that the gap lies outside.
     alpha : float
     interval : Interval
-        The gaps not ruled out, at the same level: of coverage ``1 - 2 alpha``; for ``"not worse"``
-        without a lower end (minus infinity, None in JSON).
+        The gaps that are not ruled out at the same level. The coverage is ``1 - 2 alpha``; for
+        ``"not worse"`` there is no lower end (minus infinity, None in JSON).
 
     Examples
     --------
@@ -110,13 +110,14 @@ def margin_tests(
     equivalence_margin: float | None,
     not_worse_than: float | None,
 ) -> tuple[MarginTest | None, MarginTest | None]:
-    """Test whether the gap lies within the margins asked for, from out-of-fold losses.
+    """Test whether the gap lies within the given margins, from out-of-fold losses.
 
     Notes
     -----
-    Student's distribution with Welch's freedom, after Hall's correction for skewed losses; with
-    groups all moments are those of group sums. With strata the freedom is that of the rows (or
-    pairs) within strata, and skewness is not corrected. Losses without any spread show nothing.
+    Student's distribution with Welch's degrees of freedom, after Hall's correction for skewed
+    losses; with groups all moments are those of group sums. With strata the degrees of freedom are
+    those of the rows (or pairs) within strata, and skewness is not corrected. With constant losses
+    nothing is shown.
     """
     observed = prepared.observe(pooled.is_p)
     gap, error = observed.gap, observed.error
@@ -166,7 +167,7 @@ def _shape(losses: Floats, pooled: PooledSamples) -> tuple[float, float]:
 def _stratified_freedom(
     strata: NDArray[np.intp], groups: NDArray[np.intp] | None, is_p: NDArray[np.bool_]
 ) -> float:
-    """Units less the two means of each stratum; where sides have one unit, strata less one."""
+    """Units minus two per stratum; when each sample has one unit per stratum, strata minus one."""
     units = np.arange(len(strata)) if groups is None else np.unique(groups, return_index=True)[1]
     parts = len(np.unique(strata[units]))
     counts = np.bincount(2 * strata[units] + is_p[units], minlength=2 * int(strata.max()) + 2)

@@ -1,4 +1,4 @@
-"""What compare found: the verdict, its size and uncertainty, the losses; as text and JSON."""
+"""The result of compare: the verdict, the gap and its interval, the losses; as text and JSON."""
 
 from __future__ import annotations
 
@@ -26,21 +26,19 @@ BINS = 36
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 """Quantiles that are kept."""
 
-_SKEWED = (
-    100.0  # positive losses whose ends are this many times apart are binned by their logarithm
-)
+_SKEWED = 100.0  # positive losses are binned on a log scale when the ends differ by this factor
 
 
 @dataclass(frozen=True)
 class LossSummary:
-    """How the losses of two samples are spread.
+    """The distribution of the losses in two samples.
 
     Parameters
     ----------
     scale : {"linear", "log"}
         How the edges are spaced.
     edges : tuple of float
-        Edges of the bins; the outermost bins also hold all that lies beyond them.
+        Edges of the bins; the outermost bins also hold all losses beyond them.
     shares_p, shares_q : tuple of float
         Share of each sample's rows in each bin; they sum to 1.
     levels, quantiles_p, quantiles_q : tuple of float
@@ -121,38 +119,39 @@ Direction = Literal["worse", "better"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What comparing a current sample with a reference found.
+    """The result of comparing a current sample with a reference.
 
     Parameters
     ----------
     verdict : {"risk shift", "hidden shift", "no shift"}
         "risk shift": the mean losses of the model differ. "hidden shift": the samples differ in a
         direction that would change the fitted model, while a difference in mean loss was not
-        shown. Not finding a shift does not show that there is none: `smallest_detectable_gap` says
-        what would have been found.
+        shown. "no shift" does not show that there is none: `smallest_detectable_gap` says how
+        large a gap would have been found.
     gap : float
         Mean loss on current minus mean loss on reference; positive is worse.
     gap_interval : Interval, optional
         Confidence interval of the gap of the fitted model(s) on future rows. None when losses are
-        in-sample, which give no honest interval.
+        in-sample, which give no valid interval.
     direction : {"worse", "better"}, optional
-        Where the risk moved, if it did.
+        Whether the mean loss got worse or better, for a risk shift.
     smallest_detectable_gap : float
         The gap that would be found with 80 % probability.
     results : dict of TwoSampleResult
-        Raw tests by name, r-div, score and omnibus, from one fit and the same permutations; p is
-        the reference, q the current sample. A model without gradients has r-div alone.
+        The tests r-div, score and omnibus by name, unadjusted, from one fit and the same
+        permutations; p is the reference, q the current sample. A model without gradients has r-div
+        alone.
     adjusted_pvalues : dict of float
         p-values that hold for r-div and score together, by closed testing: the larger of a test's
         own and that of omnibus.
     inputs : TwoSampleResult, optional
-        A model-free test of the inputs: context, outside the verdict.
+        A test of the inputs without a model, for context; it is not part of the verdict.
     drivers : Drivers, optional
         The rows, slices and columns that carry the shift.
     equivalence, not_worse : MarginTest, optional
-        Whether the gap was shown to lie within a margin, where one was asked for.
+        Whether the gap was shown to lie within the margin, where one was given.
     losses : LossSummary, optional
-        How the losses of both samples are distributed.
+        The distribution of the losses in both samples.
     notes : mapping
 
     Examples
@@ -197,7 +196,7 @@ class Comparison:
         return short_form(self)
 
     def to_html(self, path: str | os.PathLike[str], *, rows: bool = True) -> None:
-        """Write the comparison as one page that needs nothing else.
+        """Write the comparison as one self-contained page.
 
         Parameters
         ----------

@@ -1,6 +1,7 @@
-"""What a comparison says in words: one place for every sentence that two outputs share.
+"""The sentences of a comparison: one place for every sentence that two outputs share.
 
-The terminal, the page, ``str()`` and notebooks all take their sentences from here.
+The terminal, the page, ``str()`` and notebooks all take their sentences from here; `rdiv.remarks`
+has those that other results share too.
 """
 
 from __future__ import annotations
@@ -8,27 +9,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdiv.names import visible
+from rdiv.remarks import IN_SAMPLE
 
 if TYPE_CHECKING:
     from rdiv.comparison.result import Comparison
+    from rdiv.results import TwoSampleResult
 
-__all__ = ["NOT_EQUALITY", "advice", "badge", "details", "headline", "tone", "why"]
+__all__ = [
+    "NOTHING_TO_DO",
+    "advice",
+    "badge",
+    "details",
+    "further_looks",
+    "headline",
+    "inputs_finding",
+    "tone",
+    "why",
+]
 
-NOT_EQUALITY = "Not finding a difference does not show that there is none."
-NO_INTERVAL = "no interval, because losses are in-sample; use folds"
+NOTHING_TO_DO = "There is nothing to act on. That is not equality"
 
 _ADVICE = {
     "worse": "The model does worse on the current rows. See below which columns, slices and rows "
-    "carry the gap, check them at their source, and retrain if they are right.",
+    "carry the gap, check that the data are right, and retrain if they are.",
     "better": "The current rows are easier for the model. Check why before you trust it: an easier "
     "mix of rows does this, and so does a target that leaks into the inputs.",
     "hidden": "A difference in mean loss was not shown, but a model trained on the current rows "
     "would be a different one. Look at the columns below, and plan to retrain.",
-    "none": "There is nothing to act on. That is not equality: a smaller gap may have been missed. "
-    "To show that a gap is small, give the largest one that would not matter to you as "
+    "none": f"{NOTHING_TO_DO}: a smaller gap may have been missed. "
+    "To show that the gap is small, give the largest gap that would not matter to you as the "
     "equivalence margin.",
 }
-_SHOWN = "There is nothing to act on, and the gap was shown to lie within the margin you named."
+_SHOWN = "There is nothing to act on, and the gap was shown to lie within the margin you gave."
 _BADGES = {
     "worse": "\u25b2 Risk shift, worse",
     "better": "\u25bc Risk shift, better",
@@ -38,7 +50,7 @@ _BADGES = {
 
 
 def tone(verdict: str, direction: str | None) -> str:
-    """One word for a verdict, which colours follow.
+    """One word for a verdict; it decides the colour.
 
     Examples
     --------
@@ -49,7 +61,7 @@ def tone(verdict: str, direction: str | None) -> str:
 
 
 def badge(verdict: str, direction: str | None) -> str:
-    """A verdict in a few words, with a sign that does not need colour.
+    """A verdict in a few words, with a symbol that can be read without colour.
 
     Examples
     --------
@@ -60,7 +72,7 @@ def badge(verdict: str, direction: str | None) -> str:
 
 
 def advice(found: Comparison) -> str:
-    """What a verdict means for the person who has to act."""
+    """What to do about a verdict."""
     word = tone(found.verdict, found.direction)
     shown = found.equivalence is not None and found.equivalence.shown
     return _SHOWN if word == "none" and shown else _ADVICE[word]
@@ -87,7 +99,7 @@ def headline(found: Comparison) -> str:
 def details(found: Comparison) -> list[str]:
     """The numbers behind the verdict, one line each."""
     test = found.results["r-div"]
-    interval = NO_INTERVAL
+    interval = IN_SAMPLE
     if found.gap_interval is not None:
         low, high = found.gap_interval
         interval = f"{100 * (1 - test.alpha):g} % interval {low:+.4g} to {high:+.4g}"
@@ -108,7 +120,7 @@ def details(found: Comparison) -> list[str]:
 
 
 def why(found: Comparison) -> list[str]:
-    """Why a verdict may differ from what its parts suggest."""
+    """Why the verdict may differ from that of a single test."""
     if "score" not in found.results:
         return ["this model has no gradients, so hidden shifts were not looked for"]
     if found.results["r-div"].rejected and found.verdict != "risk shift":
@@ -118,6 +130,21 @@ def why(found: Comparison) -> list[str]:
             f"evidence is p = {together:.3g}: no risk shift is claimed"
         ]
     return []
+
+
+def further_looks(alpha: float) -> str:
+    """A warning about testing again and again at the same level.
+
+    Examples
+    --------
+    >>> print(further_looks(0.05)[:75])
+    Every further look adds false alarms: when nothing has changed, up to one i
+    """
+    return (
+        f"Every further look adds false alarms: when nothing has changed, up to one in "
+        f"{1 / alpha:.0f} runs at level {alpha:g} raises an alarm. If this runs daily, divide "
+        "alpha by the number of looks."
+    )
 
 
 def _score(found: Comparison) -> list[str]:
@@ -130,8 +157,13 @@ def _score(found: Comparison) -> list[str]:
 def _inputs(found: Comparison) -> list[str]:
     if found.inputs is None:
         return []
-    moved = "moved" if found.inputs.rejected else "no move found"
-    return [f"inputs alone (energy, outside the verdict): {moved}, p = {found.inputs.pvalue:.3g}"]
+    p = f"p = {found.inputs.pvalue:.3g}"
+    return [f"inputs alone (energy, not part of the verdict): {inputs_finding(found.inputs)}, {p}"]
+
+
+def inputs_finding(inputs: TwoSampleResult) -> str:
+    """The finding of the test of the inputs, in words."""
+    return "shift found" if inputs.rejected else "no shift found"
 
 
 def _carriers(found: Comparison) -> list[str]:

@@ -16,6 +16,7 @@ from rdiv.drivers.rows import driving_rows
 from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.prepared import Prepared
+from rdiv.remarks import IN_SAMPLE
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples
 
@@ -23,15 +24,14 @@ __all__ = ["find_drivers"]
 
 Floats = NDArray[np.float64]
 
-MOST_ROWS = 100_000  # of each sample in which slices and columns are looked for
+MOST_ROWS = 100_000  # per sample, in the search for slices and columns
 MOST_NUMBERS = 40_000_000  # rows times gradients
 MOST_RESAMPLES = 1999
 _FEWEST_GROUPS = 50
-_MANY_COPIES = 0.6  # distinct rows over rows, up to which copies are drawn together
-IN_SAMPLE = "losses are in-sample, so there are no honest intervals; use folds"
+_MANY_COPIES = 0.6  # copies are drawn together when distinct rows over rows is at most this
 IMAGES = "inputs are not a table, so there are no columns to look at"
 STRATA = "slices are not looked for with strata=, where rows are compared within a stratum only"
-SAMPLED = "slices and columns were looked for in {} reference and {} current rows, drawn by chance"
+SAMPLED = "slices and columns were looked for in {} reference and {} current rows, drawn at random"
 LEVEL = (
     "the verdict, the slices together and the columns together each have the level alpha of their "
     "own"
@@ -58,7 +58,7 @@ def find_drivers(
     pooled : PooledSamples
     settings : PermutationSettings
     held_out : bool
-        The losses are those of rows that the model was not fitted to.
+        Whether each row's loss is that of a model that was not fitted to the row.
 
     Examples
     --------
@@ -102,12 +102,13 @@ def find_drivers(
 
 
 def _driver_rows(pooled: PooledSamples, width: int) -> NDArray[np.intp] | None:
-    """At most so many rows of each sample, by chance; None when those are all.
+    """A random choice of rows, at most `MOST_ROWS` per sample; None when all rows are used.
 
-    Given the rows drawn, every way to label them is equally likely under the null, because the
-    draw looks at nothing but counts of labels. Groups are drawn whole, as many as have so many
-    rows on average, and so are copies of a row where there are many: two identical files stay
-    identical. With strata all rows stay, since matched rows must.
+    Given the chosen rows, every permutation of their labels is equally likely under the null,
+    because the choice depends only on the number of rows per sample. Groups are chosen whole, and
+    so are copies of a row where there are many, so that two identical files stay identical; the
+    number of rows then holds on average. With strata all rows are used, so that matched rows stay
+    together.
     """
     pool = pooled.pool
     most = min(MOST_ROWS, max(1000, MOST_NUMBERS // max(2 * width, 1)))
@@ -139,7 +140,7 @@ def _slices(
     rng: np.random.Generator,
     held_out: bool,
 ) -> tuple[tuple[SliceDriver, ...], str]:
-    """The slices and what is to be said about them."""
+    """The slices and a note about them."""
     if part.strata is not None:
         return (), STRATA
     try:
@@ -156,7 +157,7 @@ def _scores_by_column(
     owners: tuple[str | None, ...] | None,
     chosen: NDArray[np.intp] | None,
 ) -> tuple[dict[str, Floats], str]:
-    """Gradients by the input column that they belong to, and a remark."""
+    """Gradients by the input column that they belong to, and a note."""
     if gradients is None:
         return {}, "the model has no gradients, so columns were not looked at for a hidden shift"
     if owners is None:

@@ -1,4 +1,4 @@
-"""Results as pages: one file, no network, no data beyond the rows listed. Never runs a test."""
+"""Results as pages: one file, no network, no data except the rows listed. Never runs a test."""
 
 from __future__ import annotations
 

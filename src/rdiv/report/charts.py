@@ -1,4 +1,4 @@
-"""Charts: a gap, its null distribution and losses; columns, slices and levels as bars of a list."""
+"""Charts: the gap, its null distribution, the losses; a bar per column, slice or level."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Document = Mapping[str, Any]
 
 
 def gap_chart(document: Document, key: str = "gap") -> Chart | None:
-    """The gap with its interval beside 0 and the margins; None when there is no finite interval."""
+    """The gap with its interval, 0 and the margins; None when there is no finite interval."""
     interval = document["gap_interval"]
     if interval is None or None in interval.values():
         return None
@@ -55,17 +55,15 @@ def gap_chart(document: Document, key: str = "gap") -> Chart | None:
         key=key,
         title="Gap in mean loss and its interval",
         description=f"The gap, current minus reference, is {signed(gap)}; its {level} % interval "
-        f"goes from {span}. Zero, no gap, is marked.{beside}",
+        f"goes from {span}. Zero (no gap) is marked.{beside}",
         caption=f"The gap (dot) and its {level} % interval (bar): {signed(gap)}, from {span}. Right"
-        " of 0 the model does worse on current."
-        + " Dashed: the margins asked for."
-        * bool(margins),
+        " of 0 the model does worse on current." + " Dashed: the margins." * bool(margins),
         height=1.3,
     )
 
 
 def _margins(document: Document) -> list[float]:
-    """Where an equivalence or non-inferiority margin lies, if one was asked for."""
+    """The equivalence and non-inferiority margins, where given."""
     found = []
     for name, sides in (("equivalence", (-1, 1)), ("not_worse", (1,))):
         statement = document.get(name)
@@ -75,7 +73,7 @@ def _margins(document: Document) -> list[float]:
 
 
 def null_chart(result: Document, key: str = "null") -> Chart:
-    """What chance alone gives, and what was observed."""
+    """The null distribution of the gap, and the observed gap."""
     observed, null = result["ranked"], [x for x in result["null_distribution"] if x is not None]
     bins = 40
     finite = observed is not None and math.isfinite(observed)
@@ -96,16 +94,16 @@ def null_chart(result: Document, key: str = "null") -> Chart:
         axes.locator_params(axis="x", nbins=7)
 
     highest = max(null, default=float("nan"))
-    said = amount(observed) if finite else "beyond all bounds"
+    said = amount(observed) if finite else "infinite"
     return draw(
         paint,
         key=key,
-        title="What chance alone gives",
+        title="Gap under random permutations",
         description=f"Histogram of the gap in standard errors under {len(null)} random "
         f"permutations of the rows: the largest is {amount(highest)}. Observed: {said}, p = "
         f"{probability(result['pvalue'])}.",
-        caption=f"Grey: the gap, in standard errors, when {len(null)} times rows are dealt to the "
-        f"two samples by chance. Line: the real split, {said}; p = "
+        caption=f"Grey: the gap, in standard errors, under {len(null)} random permutations of the "
+        f"rows. Line: the observed gap, {said}; p = "
         f"{probability(result['pvalue'])}.",
     )
 
@@ -130,7 +128,7 @@ def loss_chart(losses: Document, key: str = "losses") -> Chart:
             axes.xaxis.set_minor_formatter(lambda value, _: "")
         else:
             axes.locator_params(axis="x", nbins=6)
-        axes.set(xlabel="loss of a row", ylabel="% of rows")
+        axes.set(xlabel="loss per row", ylabel="% of rows")
         axes.grid(axis="y", color=GRID, linewidth=0.6)
         axes.locator_params(axis="y", nbins=4)
         axes.legend(loc="upper right", fontsize=9)
@@ -142,15 +140,15 @@ def loss_chart(losses: Document, key: str = "losses") -> Chart:
         title="Losses of both samples",
         description=f"Two histograms{scale}. Median loss: {amount(medians[0])} on reference, "
         f"{amount(medians[1])} on current; a table of quantiles follows.",
-        caption=f"Share of each sample's rows by their loss{scale}. The outermost bars also hold "
-        "all that lies beyond.",
+        caption=f"Share of the rows of each sample by loss{scale}. The outermost bars also hold "
+        "all losses beyond them.",
     )
 
 
 MOST_BARS = 12
-"""Columns that the chart shows."""
+"""Most columns that the chart shows."""
 
-_LETTERS = 24  # of a label beside a bar
+_LETTERS = 24  # longest label beside a bar
 
 
 class Line(NamedTuple):
@@ -164,7 +162,7 @@ class Line(NamedTuple):
 
 
 def column_chart(columns: Sequence[Mapping[str, Any]], alpha: float, key: str) -> Chart | None:
-    """How much of the gap goes with each column; None when none has a part in it."""
+    """The contribution of each column to the gap; None when no column contributes."""
     lines = [
         Line(
             column["name"],
@@ -178,10 +176,10 @@ def column_chart(columns: Sequence[Mapping[str, Any]], alpha: float, key: str) -
     return lines_chart(
         lines[:MOST_BARS],
         key=key,
-        title="What goes with each column",
+        title="Contribution of each column",
         axis="contribution to the gap",
-        caption="What columns contribute to the gap, with an interval for each alone. Filled: "
-        "shown at the level of the report, for all columns together.",
+        caption="The contribution of each column to the gap, each with its own interval. Filled: "
+        "significant at the level of the report, adjusted for all columns.",
     )
 
 
@@ -201,7 +199,7 @@ def slice_chart(slices: Sequence[Mapping[str, Any]], alpha: float, key: str) -> 
         key=key,
         title="The gap inside each slice",
         axis="gap inside the slice",
-        caption="The gap inside each slice, with an interval for all of them together. Filled: "
+        caption="The gap inside each slice, with intervals that hold for all slices. Filled: "
         "differs from the gap outside.",
     )
 
@@ -213,8 +211,8 @@ def level_chart(lines: Sequence[Line], key: str, percent: str) -> Chart | None:
         key=key,
         title="The gap of every level",
         axis="gap in mean loss",
-        caption=f"The gap of each level to the reference, with intervals that hold for all of them "
-        f"together at {percent} %. Filled: a shift was found.",
+        caption=f"The gap of each level to the reference, with {percent} % intervals that hold for "
+        "all levels at once. Filled: a shift was found.",
     )
 
 

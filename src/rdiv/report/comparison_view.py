@@ -1,11 +1,12 @@
-"""One comparison in the words of a page: the verdict, what to do, the evidence, the methods."""
+"""The page of one comparison: the verdict, what to do, the evidence, the methods."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rdiv.comparison.sentences import NO_INTERVAL, advice, badge, tone, why
+from rdiv.comparison.sentences import advice, badge, further_looks, tone, why
+from rdiv.remarks import IN_SAMPLE
 from rdiv.report import tables
 from rdiv.report.charts import column_chart, gap_chart, loss_chart, null_chart, slice_chart
 from rdiv.report.provenance import Provenance
@@ -53,7 +54,7 @@ def _sentence(text: str) -> str:
 def _numbers(document: Mapping[str, Any]) -> list[dict[str, str]]:
     test, interval = document["results"]["r-div"], document["gap_interval"]
     level = amount(100 * (1 - document["alpha"]))
-    span = NO_INTERVAL
+    span = IN_SAMPLE
     if interval is not None:
         span = f"{level} % interval {signed(interval['low'])} to {signed(interval['high'])}"
     draws = len(test["null_distribution"])
@@ -67,12 +68,12 @@ def _numbers(document: Mapping[str, Any]) -> list[dict[str, str]]:
         _number(
             "p-value of the gap",
             probability(test["pvalue"]),
-            f"{count(draws)} permutations; none below {probability(1 / (draws + 1))}",
+            f"{count(draws)} permutations; the smallest possible is {probability(1 / (draws + 1))}",
         ),
         _number(
-            "Would have been found",
+            "Smallest detectable gap",
             amount(document["smallest_detectable_gap"], 3),
-            "the gap these sizes find with 80 % probability",
+            "found with 80 % probability at these sizes",
         ),
         _number(
             "Rows", f"{count(document['n_p'])} + {count(document['n_q'])}", "reference + current"
@@ -90,7 +91,7 @@ def _short(model: str) -> str:
 
 
 def carriers(found: Comparison) -> list[str]:
-    """What was shown to carry the gap, one sentence each; rows have a table of their own."""
+    """What was shown to carry the gap, one sentence each; rows have their own table."""
     lines = [] if found.drivers is None else found.drivers.without_rows().lines()
     return [shorten(_sentence(line), 300) for line in lines]
 
@@ -126,30 +127,29 @@ def driver_parts(
 
 
 def methods(document: Mapping[str, Any]) -> str:
-    """How it was done and what that rests on, in one paragraph."""
+    """How it was done and under which assumptions, in one paragraph."""
     test = document["results"]["r-div"]
     inside = document["gap_interval"] is None
     text = (
-        f"{_fitted(document)}. Then rows were dealt to the two samples by chance "
-        f"{count(test['n_resamples'])} times; a p-value is the share of deals, the real one "
-        "included, with at least as large a gap. It is exact at every sample size when both "
-        "samples come from one distribution and rows (or the groups of rows that were named) are "
-        "independent. When only the mean losses are equal it holds approximately, because gaps "
-        "are divided by their standard error. "
+        f"{_fitted(document)}. Then the rows were permuted between the two samples at random "
+        f"{count(test['n_resamples'])} times; the p-value is the share of permutations, the "
+        "observed split included, with at least as large a gap. It is exact at every sample size "
+        "when both samples come from one distribution and rows (or the given groups of rows) are "
+        "independent. When only the mean losses are equal it is approximate: gaps are divided by "
+        "their standard error. "
     )
     if "score" in document["results"]:
         text += (
-            "Score asks the same of the gradients of the loss, and the verdict takes both by "
-            f"closed testing at level {amount(document['alpha'])}. "
+            "Score tests the gradients of the loss in the same way, and the verdict combines both "
+            f"by closed testing at level {amount(document['alpha'])}. "
         )
     text += "The interval is for the gap of the fitted models on future rows. " * (not inside)
     if document["inputs"] is not None:
         text += (
-            f"The test of the inputs looks at {count(document['inputs']['n_p'])} + "
-            f"{count(document['inputs']['n_q'])} rows drawn with the seed and is no part of the "
-            "verdict. "
+            f"The test of the inputs uses {count(document['inputs']['n_p'])} + "
+            f"{count(document['inputs']['n_q'])} random rows and is not part of the verdict. "
         )
-    return text + "Looking again every day spends the level again."
+    return text + further_looks(document["alpha"])
 
 
 def _fitted(document: Mapping[str, Any]) -> str:
@@ -161,8 +161,8 @@ def _fitted(document: Mapping[str, Any]) -> str:
     held = "out-of-fold losses (no row helped to fit its model)"
     losses = "in-sample losses" if document["gap_interval"] is None else held
     return (
-        f"One model ({model}) was fitted on the {sizes} together, without being told which row "
-        f"came from which, and judged by {losses}"
+        f"One model ({model}) was fitted on the {sizes} together, without knowing which row "
+        f"came from which sample, and judged by its {losses}"
     )
 
 

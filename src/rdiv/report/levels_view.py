@@ -1,11 +1,11 @@
-"""Many comparisons in the words of a page: all levels first, then those that shifted."""
+"""The page of many comparisons: all levels first, then those that shifted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rdiv.comparison.sentences import badge
+from rdiv.comparison.sentences import NOTHING_TO_DO, badge, tone
 from rdiv.report.charts import Line, gap_chart, level_chart, loss_chart
 from rdiv.report.comparison_view import carriers, driver_parts, reproduce_view
 from rdiv.report.provenance import Provenance
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 __all__ = ["many_view"]
 
 MOST_LEVELS = 300
-"""Levels that the table lists: those that shifted first, where there are more."""
+"""Most levels that the table lists; where there are more, those that shifted come first."""
 
 MOST_BARS = 60
-"""Levels that the chart shows."""
+"""Most levels that the chart shows."""
 
 MOST_DETAILS = 8
-"""Levels that shifted and have a section of their own."""
+"""Most shifted levels that get their own section."""
 
 _ADVICE = {
     "risk shift": "Start with the levels below that shifted: see what carries the gap there, and "
     "whether they have something in common.",
-    "hidden shift": "No level was shown to cost the model loss, but some would train a different "
-    "model. Plan to train it anew, and see below what they have in common.",
-    "no shift": "There is nothing to act on. That is not equality: smaller gaps may have gone "
-    "unseen; the chart shows how large they could be.",
+    "hidden shift": "A difference in mean loss was not shown for any level, but some levels would "
+    "train a different model. Plan to retrain, and see below what they have in common.",
+    "no shift": f"{NOTHING_TO_DO}: smaller gaps may have been missed; the chart shows how large "
+    "they could be.",
 }
 _HOLD = {
     "holm": "p-values are adjusted by Holm's method: the probability of any false alarm among the "
@@ -51,12 +51,10 @@ def many_view(found: Comparisons, provenance: Provenance, *, rows: bool) -> dict
     shifted = [level for level in found.tested if level.shifted]
     details = [_section(i, level, found.by, rows) for i, level in enumerate(shifted[:MOST_DETAILS])]
     left = len(shifted) - len(details)
-    tone = {"risk shift": "worse", "hidden shift": "hidden"}.get(found.verdict, "none")
-    if shifted and all(level.direction == "better" for level in shifted):
-        tone = "better"
+    better = bool(shifted) and all(level.direction == "better" for level in shifted)
     return {
         "badge": f"{count(len(shifted))} of {count(len(found.tested))} levels shifted",
-        "tone": tone,
+        "tone": tone(found.verdict, "better" if better else None),
         "headline": shorten(found.headline(), 400),
         "advice": _ADVICE[found.verdict],
         "numbers": _numbers(found, len(shifted)),
@@ -72,7 +70,7 @@ def many_view(found: Comparisons, provenance: Provenance, *, rows: bool) -> dict
 
 
 def _first(levels: Sequence[Level], most: int) -> list[Level]:
-    """All levels in their order or, of too many, those that shifted and then the first others."""
+    """All levels in order; where there are too many, those that shifted, then the first others."""
     if len(levels) <= most:
         return list(levels)
     order = sorted(range(len(levels)), key=lambda place: not levels[place].shifted)
@@ -87,7 +85,7 @@ def _numbers(found: Comparisons, shifted: int) -> list[dict[str, str]]:
         {"label": "Levels", "value": count(len(found.levels)),
          "hint": f"{count(len(found.tested))} compared, {count(skipped)} skipped"},
         {"label": "Shifted", "value": count(shifted),
-         "hint": f"at level {amount(found.alpha)} for all of them together"},
+         "hint": f"at level {amount(found.alpha)} for all levels together"},
         {"label": "Largest gap", "value": signed(most, 3), "hint": "in mean loss, of any level"},
     ]  # fmt: skip
 
@@ -160,11 +158,12 @@ def _methods(found: Comparisons) -> str:
     raised = " (raised, because so many levels need more than 999)" if found.raised else ""
     each = amount(100 * (1 - found.alpha / len(found.tested)), 6)
     return (
-        f"Each level was compared with the whole reference by itself: one model ({model}) fitted "
-        "on both together, blind to which row came from which, its losses compared, and rows "
-        f"permuted at random {count(found.n_resamples)} times{raised}. Then {hold}. Intervals "
-        f"are those of {each} % for each level, so that they hold for all at once; Holm's method "
-        "is a little sharper, so a level may shift while its interval touches 0. P-values are "
-        "exact when rows (or whole groups) are independent and both samples come from one "
-        "distribution, and approximate when only the mean losses are equal."
+        f"Each level was compared with the full reference on its own: one model ({model}) was "
+        "fitted on both together, without knowing which row came from which sample, its losses "
+        "were compared, and the rows were permuted between the two samples at random "
+        f"{count(found.n_resamples)} times{raised}. Then {hold}. Each level has a {each} % "
+        "interval, so that the intervals hold for all levels at once; Holm's method is slightly "
+        "more powerful, so a level may shift while its interval contains 0. P-values are exact "
+        "when rows (or groups) are independent and both samples come from one distribution, and "
+        "approximate when only the mean losses are equal."
     )

@@ -1,4 +1,4 @@
-"""Wrong labels in the words of a page: how many, how sure, which rows."""
+"""The page of a search for wrong labels: how many, with which interval, which rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rdiv.remarks import SUSPECTED_LABELS, wrong_with
 from rdiv.report.comparison_view import reproduce_view
 from rdiv.report.pages import render
 from rdiv.report.provenance import Provenance, versions
@@ -19,28 +20,25 @@ if TYPE_CHECKING:
 __all__ = ["noise_page", "noise_view"]
 
 MOST_ROWS = 500
-"""Suspected rows that a page lists."""
+"""Most suspected rows that a page lists."""
 
 MOST_FLIPS = 12
-"""Pairs of classes that a page lists."""
+"""Most pairs of classes that a page lists."""
 
-_ADVICE = (
-    "Look at the suspected rows before dropping or changing them: a row that is hard to predict "
-    "looks like a row with a wrong label."
-)
+
 _METHODS = (
     "Every row was judged by a model that did not see it. Its class probabilities were corrected "
-    "for flips, whose frequencies were counted among the rows that the model is surest of; what "
-    "remains is the probability that a label is wrong, by which rows are ranked. The estimate "
-    "assumes that flips depend on a row through its true class alone. The interval covers the "
-    "sampling error of the counted rows and the distance between two estimates, not a failure of "
-    "that assumption."
+    "for flips, whose frequencies were counted among the rows that the model is surest of. This "
+    "gives the probability that a label is wrong, by which rows are ranked. The estimate assumes "
+    "that flips depend on a row only through its true class. The interval covers the sampling "
+    "error of the counted rows and the distance between two estimates, but not a failure of that "
+    "assumption."
 )
-_BY_LOSS = "Rows are ranked by the loss of the label they came with, the highest first."
+_BY_LOSS = "Rows are ranked by the loss of the given label, the highest first."
 
 
 def noise_page(found: LabelNoise, provenance: Provenance | None = None) -> str:
-    """A search for wrong labels as one HTML page that needs no network and no second file.
+    """A search for wrong labels as one self-contained HTML page.
 
     Examples
     --------
@@ -63,7 +61,7 @@ def noise_view(found: LabelNoise, provenance: Provenance) -> dict[str, Any]:
         "badge": "\u25b2 Suspected labels" if some else "\u25cb No suspected labels",
         "tone": "hidden" if some else "none",
         "headline": f"{found.headline()}.",
-        "advice": _ADVICE,
+        "advice": SUSPECTED_LABELS,
         "numbers": _numbers(found),
         "remarks": [f"{text[:1].upper()}{text[1:]}." for text in _remarks(found)],
         "charts": [_loss_chart(found)],
@@ -90,7 +88,7 @@ def _numbers(found: LabelNoise) -> list[dict[str, str]]:
         ),
         ("Kept rows", count(len(found.losses) - suspected), "that are not suspected"),
         ("Classes", count(len(found.classes)), "different labels"),
-        ("Model", shorten(found.model, 60), "what the labels were judged by"),
+        ("Model", shorten(found.model, 60), "the model that judged the labels"),
     ]
     if interval is not None:
         span = f"interval {percent(interval.low)} to {percent(interval.high)}"
@@ -123,8 +121,8 @@ def _loss_chart(found: LabelNoise) -> Chart:
         key="losses",
         title="Losses of suspected and other rows",
         description=f"Two histograms of losses up to {amount(top, 3)}; suspected rows have the "
-        f"larger ones, by {amount(found.discrepancy, 3)} in the mean.",
-        caption="Rows by the loss of the label they came with; the scale of rows is logarithmic.",
+        f"larger losses, by {amount(found.discrepancy, 3)} on average.",
+        caption="Rows by the loss of the given label; the vertical scale is logarithmic.",
     )
 
 
@@ -151,7 +149,7 @@ def _flips(found: LabelNoise) -> Table | None:
 def _rows(found: LabelNoise) -> Table:
     columns = found.rows(MOST_ROWS)
     lines = [
-        (count(row), shorten(given, 60), shorten(suggested, 60), amount(loss, 3), _share(wrong))
+        (count(row), shorten(given, 60), shorten(suggested, 60), amount(loss, 3), wrong_with(wrong))
         for row, given, suggested, loss, wrong in zip(*columns.values(), strict=True)
     ]
     heads = [Head("Row, from 0", "n"), Head("Given"), Head("Suggested"), Head("Loss", "n")]
@@ -159,9 +157,3 @@ def _rows(found: LabelNoise) -> Table:
     left = int(found.suspected.sum()) - len(lines)
     more = f"{count(left)} more rows are in the JSON." if left else ""
     return Table("Suspected rows, the most suspicious first", heads, lines, more)
-
-
-def _share(wrong: float) -> str:
-    if np.isnan(wrong):
-        return ""
-    return "over 0.99" if wrong > 0.99 else f"{wrong:.2f}"

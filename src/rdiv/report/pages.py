@@ -1,4 +1,4 @@
-"""Whole pages from templates that escape all they are given, and the short form for a notebook."""
+"""Pages from templates that escape all inserted text, and the short form for a notebook."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["comparison_page", "many_page", "render", "short_block", "short_form"
 def comparison_page(
     found: Comparison, *, provenance: Provenance | None = None, rows: bool = True
 ) -> str:
-    """A comparison as one HTML page that needs no network, no script and no second file.
+    """A comparison as one self-contained HTML page: no network, no script, no second file.
 
     Parameters
     ----------
     found : Comparison
     provenance : Provenance, optional
-        What the page says about its own making; by default the versions alone.
+        How the page was made; by default the versions alone.
     rows : bool
         Whether to list the rows that carry most of the gap, the only raw data on the page.
 
@@ -70,7 +70,7 @@ def many_page(
 
 def render(template: str, view: dict[str, Any], *, rows: bool) -> str:
     """Put a view into a template."""
-    kept = "and holds no data beyond the rows listed" if rows else "and holds no row of the data"
+    kept = "and holds no data except the rows listed" if rows else "and holds no row of the data"
     page: str = (
         _environment()
         .get_template(template)
@@ -97,7 +97,7 @@ def _environment() -> Any:
 
 
 def short_form(found: Comparison) -> str:
-    """A comparison as a small block of HTML: the verdict, then one line a number.
+    """A comparison as a small block of HTML: the verdict, then one line per number.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def short_form(found: Comparison) -> str:
 
 
 def short_block(label: str, headline: str, lines: Iterable[str]) -> str:
-    """A label, a sentence and lines ``label: value`` as HTML that takes the notebook's colours."""
+    """A label, a sentence and lines ``label: value`` as HTML in the colours of the notebook."""
     cell = 'style="text-align:left;vertical-align:top;padding:.15em 1em .15em 0;border:0"'
     body = "".join(
         f"<tr><th scope='row' {cell}>{escape(name)}</th><td {cell}>{escape(value)}</td></tr>"

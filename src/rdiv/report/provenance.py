@@ -1,4 +1,4 @@
-"""How to do it again: the command, the versions, the hashes of the files."""
+"""How to reproduce a page: the command, the versions, the hashes of the files."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class InputFile:
     Parameters
     ----------
     role : str
-        What it was used as, such as ``reference``.
+        How it was used, such as ``reference``.
     name : str
-        As it was given.
+        As given.
     sha256 : str
     size : int
         In bytes.
@@ -38,12 +38,12 @@ class InputFile:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a page says about its own making; a result document holds none of it.
+    """How a page was made; this is not part of a result document.
 
     Parameters
     ----------
     command : str, optional
-        What was typed.
+        The command as typed.
     versions : mapping of str
         Versions of packages, by their names.
     inputs : tuple of InputFile
@@ -77,7 +77,7 @@ def versions() -> dict[str, str]:
 
 
 def file_hash(path: str | Path) -> tuple[str, int]:
-    """SHA-256 of a file, and its size in bytes; it is read in pieces."""
+    """SHA-256 of a file, and its size in bytes; the file is read in pieces."""
     digest, size = hashlib.sha256(), 0
     with open(path, "rb") as stream:
         while piece := stream.read(1 << 20):

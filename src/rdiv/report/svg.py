@@ -1,4 +1,4 @@
-"""Matplotlib figures as inline SVG: text stays text, colours follow the page, ids stay apart."""
+"""Matplotlib figures as inline SVG: text stays text, the page sets colours, ids are unique."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rdiv.report.wording import shorten
 
 __all__ = ["ACCENT", "CURRENT", "GRID", "INK", "REFERENCE", "SOFT", "Chart", "draw"]
 
-# Colours that no chart needs stand for variables of the page, which light and dark set.
+# Placeholder colours, replaced by CSS variables of the page, which light and dark mode set.
 INK, SOFT, GRID = "#010101", "#020202", "#030303"
 REFERENCE, CURRENT, ACCENT = "#040404", "#050505", "#060606"
 _VARIABLES = {
@@ -55,11 +55,11 @@ class Chart(NamedTuple):
     Parameters
     ----------
     key : str
-        Part of every id in the picture; no two charts of a page share one.
+        Part of every id in the picture; unique on a page.
     title, description : str
-        What a screen reader says instead of showing the picture.
+        What a screen reader reads out.
     caption : str
-        What stands below it.
+        The text below the picture.
     svg : str
         Markup that holds escaped text only.
     """
@@ -115,7 +115,7 @@ def draw(
 
 
 def _inline(svg: str, key: str, title: str, description: str) -> str:
-    """The ``svg`` element alone, named for screen readers, without what would leak into a page."""
+    """The ``svg`` element alone, named for screen readers, without styles that affect the page."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<style[^>]*>.*?</style>", "", svg, flags=re.DOTALL)

@@ -10,10 +10,10 @@ from rdiv.report.wording import amount, count, percent, probability, shorten, si
 __all__ = ["Head", "Table", "columns", "inputs", "quantiles", "rows", "slices", "tests"]
 
 MOST_COLUMNS = 20
-"""Columns that a page lists."""
+"""Most columns that a page lists."""
 
 MOST_CELLS = 12
-"""Cells of a row that a page lists."""
+"""Most cells per row that a page lists."""
 
 _ASKS = {
     "r-div": "Do the mean losses differ?",
@@ -39,7 +39,7 @@ class Table(NamedTuple):
 
 
 def tests(document: Mapping[str, Any]) -> Table:
-    """The tests behind a verdict and, apart from them, that of the inputs."""
+    """The tests behind a verdict, and the test of the inputs, which is not part of it."""
     lines = [
         (
             name,
@@ -61,16 +61,16 @@ def tests(document: Mapping[str, Any]) -> Table:
 
 def quantiles(losses: Mapping[str, Any]) -> Table:
     """Quantiles of the losses of both samples."""
-    heads = [Head("Loss of a row"), *(Head(percent(level), "n") for level in losses["levels"])]
+    heads = [Head("Loss per row"), *(Head(percent(level), "n") for level in losses["levels"])]
     lines = [
         (name, *(amount(value, 3) for value in losses[key]))
         for name, key in (("reference", "quantiles_p"), ("current", "quantiles_q"))
     ]
-    return Table("So many of the rows have at most this loss", heads, lines)
+    return Table("Loss quantiles: this share of rows has at most this loss", heads, lines)
 
 
 def columns(drivers: Mapping[str, Any]) -> Table:
-    """What goes with each column, the surest first."""
+    """The contribution of each column, smallest p-value first."""
     scored = any(column["score_pvalue"] is not None for column in drivers["columns"])
     heads = [Head("Column"), Head("Contribution", "n"), Head("Interval", "n")]
     heads += [Head("Share of the gap", "n"), Head("p-value", "n")]
@@ -92,12 +92,12 @@ def columns(drivers: Mapping[str, Any]) -> Table:
     )
     if drivers["rest"] is not None:
         rest = f"The rest, {signed(drivers['rest'], 3)} {_interval(drivers['rest_interval'], '()')}"
-        more = f"{rest.strip()}, goes with no column: the loss changed at equal inputs. {more}"
+        more = f"{rest.strip()}, belongs to no column: the loss changed at equal inputs. {more}"
     return Table("Columns, p-values adjusted for all of them", heads, lines, more.strip())
 
 
 def slices(drivers: Mapping[str, Any]) -> Table:
-    """Conditions in which the gap concentrates."""
+    """The conditions where the gap is concentrated."""
     heads = [Head("Slice", "wide"), Head("Gap inside", "n"), Head("Interval", "n")]
     heads += [Head("Gap outside", "n"), Head("of reference", "n"), Head("of current", "n")]
     lines = [
@@ -128,7 +128,7 @@ def rows(drivers: Mapping[str, Any]) -> Table:
         )
         for row in drivers["rows"]
     ]
-    caption = "Rows, counted from 0 in the sample as it was given"
+    caption = "Rows, counted from 0 in the sample as given"
     return Table(caption, heads, lines)
 
 

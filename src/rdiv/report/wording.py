@@ -1,4 +1,4 @@
-"""Numbers and foreign text as a page shows them: short, printable, never markup."""
+"""Numbers and user text as a page shows them: short, printable, never markup."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rdiv.names import visible as spelled_out
 __all__ = ["amount", "count", "percent", "probability", "shorten", "signed", "visible"]
 
 MOST_LETTERS = 160
-"""Letters of a cell or name that are shown."""
+"""Most letters of a cell or name that are shown."""
 
 _MINUS = "\u2212"
 
 
 def visible(value: Any) -> str:
-    r"""A value as text in which characters that act rather than show are spelled out.
+    r"""A value as text, with control characters spelled out.
 
     Examples
     --------

@@ -1,0 +1,30 @@
+"""Sentences that several results, the terminal and the pages share.
+
+Those about a comparison alone are in `rdiv.comparison.sentences`.
+"""
+
+from __future__ import annotations
+
+from math import isnan
+
+__all__ = ["IN_SAMPLE", "NOT_EQUALITY", "SUSPECTED_LABELS", "wrong_with"]
+
+IN_SAMPLE = "in-sample losses give no valid interval; use folds"
+NOT_EQUALITY = "Not finding a difference does not show that there is none."
+SUSPECTED_LABELS = (
+    "A suspected label may be right: look at the rows before dropping or changing them. Rows that "
+    "are hard to predict look like rows with wrong labels."
+)
+
+
+def wrong_with(probability: float) -> str:
+    """The probability that a label is wrong, as text; empty when it is unknown.
+
+    Examples
+    --------
+    >>> print(wrong_with(0.25), wrong_with(0.999))
+    0.25 over 0.99
+    """
+    if isnan(probability):
+        return ""
+    return "over 0.99" if probability > 0.99 else f"{probability:.2f}"
