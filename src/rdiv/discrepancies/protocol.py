@@ -1,4 +1,4 @@
-"""What a discrepancy is, and what every one says of itself."""
+"""The protocol of a discrepancy, and the description that every one has."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Description", "Discrepancy", "Learner", "describe"]
 class Discrepancy(Protocol):
     """A distance between two samples that share a pool; usually a frozen dataclass of settings.
 
-    Those that rest on one fitted model also have ``from_fit(fitted, pool)``, so that several of
-    them can share the fit.
+    Those that need one fitted model also have ``from_fit(fitted, pool)``, so that several of them
+    can share the fit.
     """
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared | Statistic:
-        """Do all costly work, blind to labels; a bare function is as good as a `Prepared`."""
+        """Do all costly work without the labels; a statistic may stand for a `Prepared`."""
         ...
 
 
@@ -41,7 +41,7 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class Description:
-    """One discrepancy in words.
+    """The description of one discrepancy.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ class Description:
     compares : str
         What its statistic compares.
     model : str
-        What it takes for ``model=``, or "none".
+        What it accepts as ``model=``, or "none".
     learns : str
-        How it learns from labels; "no" when it is blind to them and tests all rows.
+        How it learns from labels; "no" when it does not see them and tests all rows.
     cost : str
-        What grows with the data.
+        The work that grows with the data.
     sees : str
         The differences that it finds.
     citation : str
