@@ -32,12 +32,12 @@ Rows = tuple[NDArray[Any], NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class NoiseSweep:
-    """What retraining gave for every share, objective and trial.
+    """The results of retraining for every share, objective and trial.
 
     Parameters
     ----------
     rows : list of dict
-        Each has ``kind rate trial share objective pretrained retrained precision_clean
+        Each with ``kind rate trial share objective pretrained retrained precision_clean
         recall_clean precision_noisy recall_noisy discrepancy note``. Accuracies are of clean test
         rows; ``retrained`` is None where training diverged, and ``note`` says so.
     """
@@ -71,19 +71,19 @@ def noise_sweep(
     out: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> NoiseSweep:
-    """Flip labels, pretrain on them, and retrain for every share taken for noisy.
+    """Flip labels, pretrain on them, and retrain for every share that is treated as noisy.
 
-    Every trial draws its training rows and its flips anew and pretrains once. The pretrained
-    network splits the batches, as in the paper.
+    Every trial draws new training rows and new flips and pretrains once. The pretrained network
+    splits the batches, as in the paper.
 
     Parameters
     ----------
     train, test : pairs ``(X, y)``
-        With right labels.
+        With correct labels.
     kind, rate
         See `flip_labels`.
     shares : sequence of float
-        Shares of a batch taken for noisy.
+        Shares of a batch that are treated as noisy.
     model : network, optional
         By default `rdiv.models.ResNet18`.
     objectives : sequence of str
@@ -94,9 +94,9 @@ def noise_sweep(
     n_jobs : int, optional
         Trials at a time.
     out : path, optional
-        Folder that keeps every row as it is found; the same sweep continues there.
+        Folder that keeps every finished row; the same sweep continues there.
     progress : callable, optional
-        Called with the number of rows found and asked for.
+        Called with the number of finished rows and of all rows.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def _stream(seed: int, trial: int, stage: int) -> np.random.Generator:
 
 
 def _known(journal: Path) -> dict[tuple[float, str], Row]:
-    """Rows found before; a last line that was cut off is dropped from the file too."""
+    """Rows of earlier runs; an incomplete last line is also removed from the file."""
     if not journal.exists():
         return {}
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
