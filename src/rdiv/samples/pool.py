@@ -1,4 +1,4 @@
-"""The pool: rows of both samples without their origin, in an order that forgets it.
+"""The pool: rows of both samples without their origin, in an order that does not depend on it.
 
 Everything that fits a model gets a `Pool`; who came from p is a mask that travels apart. Rows are
 sorted by a hash of their content and then shuffled by a stream seeded with that content, so every
@@ -30,7 +30,7 @@ __all__ = ["Pool", "content_keys", "require_finite"]
 
 
 MOST_KEPT = 1 << 24
-"""Numbers of a table (128 MB) that are kept; those of a larger one are made anew when asked for."""
+"""Numbers of a table (128 MB) that are kept; those of a larger one are computed on every use."""
 
 _BLOCK_ROWS = 1 << 16
 
@@ -89,9 +89,9 @@ class Pool:
     Parameters
     ----------
     x : array or frame
-        The rows as they were given: ``(n, ...)`` or a pandas, polars or pyarrow frame (`FrameRows`
-        become one when somebody asks for it). Rows of torch datasets are `DatasetRows`, which are
-        read when somebody asks for their numbers.
+        The rows as given: ``(n, ...)`` or a pandas, polars or pyarrow frame (`FrameRows`
+        become one on first use). Rows of torch datasets are `DatasetRows`, which are
+        read when their numbers are needed.
     y : (n,) array, optional
         The target: class codes for classification, floats for regression.
     task : {"density", "classification", "regression"}
@@ -223,7 +223,7 @@ class Pool:
     @cached_property
     def first_copy(self) -> NDArray[np.intp]:
         """For every row the position of the first row with the same content, ``(n,)``."""
-        order = np.lexsort((self.keys[:, 1], self.keys[:, 0]))  # stable: the first twin leads
+        order = np.lexsort((self.keys[:, 1], self.keys[:, 0]))  # stable: the first copy leads
         ordered = self.keys[order]
         leads = np.ones(len(order), dtype=bool)
         leads[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)

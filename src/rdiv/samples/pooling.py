@@ -147,7 +147,7 @@ def pool_samples(
 def _canonical_order(
     x: Any, labels: tuple[NDArray[Any] | None, ...], seed: int
 ) -> tuple[Keys, NDArray[np.intp], tuple[int, int]]:
-    """Keys of the stacked rows, the order that forgets the files, and the entropy of the run."""
+    """Keys of the stacked rows, an order that does not depend on the files, and the entropy."""
     keys = content_keys(x, labels)
     order = np.lexsort((keys[:, 1], keys[:, 0]))
     entropy = (seed, digest(keys[order]))
@@ -255,7 +255,7 @@ def _finite_target(y: NDArray[np.float64]) -> NDArray[np.float64]:
     largest = np.abs(y).max(initial=0.0)
     if largest > MOST_TARGET:
         raise InputError(
-            f"the target must lie within {MOST_TARGET:g} of 0, or its square is no number any "
+            f"the target must lie within {MOST_TARGET:g} of 0, or its square is not a number any "
             f"more, got {largest:g}; give it in larger units."
         )
     return y

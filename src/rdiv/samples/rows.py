@@ -220,7 +220,7 @@ def _stacked(
 
 @dataclass(frozen=True, eq=False)
 class FrameRows:
-    """Some rows of a native frame; columns are gathered one at a time, when they are asked for.
+    """Some rows of a native frame; columns are gathered one at a time, on use.
 
     Parameters
     ----------
