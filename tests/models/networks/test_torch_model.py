@@ -338,7 +338,7 @@ def test_real_files_that_do_not_fit(tmp_path: Path) -> None:
         TorchModel(network, weights=path).fit(pool, RNG(0))
     pickled = tmp_path / "pickled.safetensors"
     torch.save(wider, pickled)
-    with pytest.raises(ValueError, match=r"pickled\.safetensors is no safetensors file"):
+    with pytest.raises(ValueError, match=r"pickled\.safetensors is not a safetensors file"):
         TorchModel(network, weights=pickled).fit(pool, RNG(0))
 
 
