@@ -1,4 +1,4 @@
-"""Names to things and things to names."""
+"""From names to objects and from objects to names."""
 
 from __future__ import annotations
 

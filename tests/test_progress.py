@@ -13,7 +13,7 @@ import pytest
 import rdiv
 from rdiv import progress
 from rdiv.models import CrossFit, Mlp, Training
-from rdiv.progress import counting, hearing
+from rdiv.progress import counting, progress_sent_to
 
 X = np.random.default_rng(0).normal(size=(24, 2))
 Y = (X[:, 0] > 0).astype(int)
@@ -95,7 +95,7 @@ def test_tests_say_where_they_stand(
     said: list[str] = []
     labelled = how["model"] != "gmm"
     samples = [(X[s], Y[s]) if labelled else X[s] for s in (slice(12), slice(12, 24))]
-    with hearing(said.append):
+    with progress_sent_to(said.append):
         rdiv.two_sample_test(*samples, **how, n_resamples=19, rng=0)
     assert expected in said
     assert said[-1] == ""

@@ -35,7 +35,7 @@ Every table and figure of the R-divergence paper about test power, by one comman
 number, ours with its 95 % interval, and how often the same test rejects when nothing differs. This
 was measured at `laptop` scale: fewer trials, smaller samples and narrower networks than the
 paper's, as each section says. [How to run it](../guide/reproduction.md) has the rest. The paper's
-claims, each with what became of it:\
+claims, each with the result:\
 """
 REASONS = """\
 A claim that fails at a sample size of the paper *does not stand*; one that fails here with other

@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def picture() -> str:
-    """One draw of HDGM, d = 10, 1000 rows a side, seed 0."""
+    """One draw of HDGM, d = 10, 1000 rows per sample, seed 0."""
     p, q = Hdgm(d=10).draw(1000, np.random.default_rng(0))
     pooled = pool_samples(p, q, rng=0)
     fitted = GaussianMixture().fit(pooled.pool, pooled.stream("fit"))

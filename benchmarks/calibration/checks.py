@@ -239,7 +239,7 @@ def check_pvalues(pvalues: NDArray[np.float64], n_resamples: int) -> Check:
     return Check(len(pvalues), rejections, (*surprises, float(chisquare(counts).pvalue)))
 
 
-# --- broken twins: each must fail the check -------------------------------------------------------
+# --- deliberately broken variants: each must fail the check ---------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,9 +3,9 @@
     python benchmarks/calibration/drivers.py --part null --draws 0:1000 --save null.json
     python benchmarks/calibration/drivers.py --merge null.json power.json --out docs/...
 
-A false alarm is a confirmed slice or column whose null is true. Broken twins, the same procedures
-with one mistake, must be caught by the same count. `--part` and `--draws` run a piece; files of
-pieces are merged into the page.
+A false alarm is a confirmed slice or column whose null is true. Broken variants, the same
+procedures with one mistake, must be caught by the same count. `--part` and `--draws` run a piece;
+files of pieces are merged into the page.
 """
 
 from __future__ import annotations
@@ -309,7 +309,7 @@ def page(cells: list[dict[str, Any]]) -> str:
         "A slice counts as found when it is confirmed and shares half of its rows (those in both",
         "over those in either) with the planted one. Each null cell must stay within the upper",
         "99.5 % bound of a binomial count; each planted one be found in 90 % of the draws. Broken",
-        "twins must be caught by the same bound. Draw i uses the seed [80, i] or [81, i].",
+        "variants must be caught by the same bound. Draw i uses the seed [80, i] or [81, i].",
         "Command:",
         "`python benchmarks/calibration/drivers.py --out docs/measured/calibration_drivers.md`.",
         "",

@@ -68,18 +68,18 @@ class LearnerCell:
     build: Callable[[], Any]
     ties: bool = False  # then only the upper bound applies
     draws: int = 2000
-    twin_draws: int = 100
+    broken_draws: int = 100
 
 
 CELLS = (
-    LearnerCell("c2st-s logistic", lambda: AccuracyC2st(logistic()), ties=True, twin_draws=400),
-    LearnerCell("c2st-l logistic", lambda: LogitC2st(logistic()), twin_draws=400),
+    LearnerCell("c2st-s logistic", lambda: AccuracyC2st(logistic()), ties=True, broken_draws=400),
+    LearnerCell("c2st-l logistic", lambda: LogitC2st(logistic()), broken_draws=400),
     LearnerCell("c2st-l network", lambda: LogitC2st(NetworkClassifier(training=FEW))),
     LearnerCell("l-div network", lambda: LDivergence(BoundedNetwork(training=FEW), ascent=FEW)),
     LearnerCell("mmd-d", lambda: DeepMmd(training=FEW)),
     LearnerCell("me", MeanEmbedding),
     LearnerCell("scf", SmoothCharacteristicFunction),
-    LearnerCell('mmd-o, bandwidth "power"', lambda: GaussianMmd("power"), twin_draws=1000),
+    LearnerCell('mmd-o, bandwidth "power"', lambda: GaussianMmd("power"), broken_draws=1000),
 )
 
 
@@ -108,7 +108,7 @@ def null_pvalues(
 ) -> NDArray[np.float64]:
     """p-values of a cell, one for each draw of the half that is tested.
 
-    With `same_rows` the test learns on the very rows that it is tested on: the broken twin.
+    With `same_rows` the test learns on the very rows that it is tested on: the broken variant.
     """
     with one_thread():
         return np.array([_pvalue(cell, sizes, i, same_rows) for i in draws])
@@ -211,7 +211,7 @@ Command: `python benchmarks/calibration/learners.py --out docs/measured/calibrat
 
 
 def page(share: float = 1.0) -> Iterator[str]:
-    """Lines of markdown: the cells, then their broken twins."""
+    """Lines of markdown: the cells, then their broken variants."""
     yield from INTRO.split("\n")
     yield from ("", f"| test {HEAD}", "|---|---|---|---|---|---|---|")
     for cell in CELLS:
@@ -222,15 +222,15 @@ def page(share: float = 1.0) -> Iterator[str]:
         yield _line("l-div, finite list", sizes, found, "holds" if found.passed else "FAILS")
     yield from ("", "## Learners broken on purpose", "")
     yield from (f"| mistake {HEAD}", "|---|---|---|---|---|---|---|")
-    for name, found in twins():
+    for name, found in broken_variants():
         yield _line(name, SIZES[0], found, "NOT CAUGHT" if found.passed else "caught")
 
 
-def twins() -> Iterator[tuple[str, Check]]:
+def broken_variants() -> Iterator[tuple[str, Check]]:
     """Every mistake and what the check makes of it."""
     sizes = SIZES[0]
     for cell in CELLS:
-        pvalues = null_pvalues(cell, sizes, range(cell.twin_draws), same_rows=True)
+        pvalues = null_pvalues(cell, sizes, range(cell.broken_draws), same_rows=True)
         yield f"{cell.name}, tested on its training rows", check(cell, pvalues, RESAMPLES[sizes])
     once = finite_list(sizes, range(400), chosen_once=True)
     yield "l-div, finite list, supremum chosen once", check_pvalues(once, RESAMPLES[sizes])

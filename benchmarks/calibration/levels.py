@@ -2,7 +2,7 @@
 
     python benchmarks/calibration/levels.py --out docs/measured/calibration_levels.md
 
-Five levels share one reference. The broken twin judges every level at the full alpha, as a loop
+Five levels share one reference. The broken variant judges every level at the full alpha, as a loop
 over files would; the same count must catch it.
 """
 

@@ -3,7 +3,7 @@
     python benchmarks/calibration/margins.py --out docs/measured/calibration_margins.md
 
 The model is fixed, so the gap is known: the noise of current is such that the mean squared error is
-larger (or smaller) by exactly the margin. A level above .065 fails. A broken twin, without the
+larger (or smaller) by exactly the margin. A level above .065 fails. A broken variant, without the
 correction for skewed losses, shows what that correction is for.
 """
 

@@ -54,7 +54,7 @@ def main() -> None:
 
 def page(cells: Cells) -> Iterator[str]:
     """Lines of the page, printed as they come."""
-    sections = (_twins, _risks, _mean_gradients)
+    sections = (_broken_variants, _risks, _mean_gradients)
     for line in chain(_intro(), _cells(cells), *(section(cells.share) for section in sections)):
         print(line, flush=True)
         yield line
@@ -148,7 +148,7 @@ def _rates(check: Check) -> str:
     return f"{rates[0]} | {rates[1]} | {check.surprises[-1]:.3f}"
 
 
-def _twins(share: float) -> Iterator[str]:
+def _broken_variants(share: float) -> Iterator[str]:
     yield ""
     yield "## Broken on purpose"
     yield ""

@@ -168,7 +168,7 @@ def _bins(expected: NDArray[np.float64]) -> list[int]:
     return starts
 
 
-# --- broken twins: the observed split is fitted by another rule -----------------------------------
+# --- deliberately broken variants: the observed split is fitted by another rule -------------------
 
 Gain = Callable[[RefitSplits, NDArray[np.bool_]], float]
 
@@ -258,7 +258,7 @@ Command: `python benchmarks/calibration/refits.py --out docs/measured/calibratio
 
 
 def main() -> None:
-    """Print one line for each cell and each twin, and write the page."""
+    """Print one line for each cell and each broken variant, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, help="markdown page to write")
     parser.add_argument("--share", type=float, default=1.0, help="share of the full counts to run")
@@ -273,7 +273,7 @@ def main() -> None:
 
 
 def page(share: float, jobs: int) -> Iterator[str]:
-    """Lines of the page: the cells, then the broken twins."""
+    """Lines of the page: the cells, then the deliberately broken variants."""
     yield from INTRO.split("\n")
     for place, cell in enumerate(CELLS):
         draws = max(CHUNK, round(cell.draws * share))

@@ -94,7 +94,7 @@ def lines(trials: int, jobs: int) -> Iterator[str]:
     yield "trials, 99 permutations, trial `i` drawn with `default_rng([30, i])`. The standard error"
     yield f"of a rate is at most {0.5 / trials**0.5:.2f}. Seconds are per test, one thread."
     yield ""
-    yield "| data | rows a side | " + " | ".join(MODELS) + " |"
+    yield "| data | rows per sample | " + " | ".join(MODELS) + " |"
     yield "|---|---|" + "---|" * len(MODELS)
     for cell, (draw, n) in CELLS.items():
         if draw is higgs and "RDIV_DATA" not in os.environ:

@@ -104,7 +104,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="markdown page to write")
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--trained-trials", type=int, default=40)
-    parser.add_argument("--nulls", type=int, default=50, help="trials a cell with nothing to find")
+    parser.add_argument(
+        "--nulls", type=int, default=50, help="trials per cell without a difference"
+    )
     parser.add_argument("--cells", default="", help="only cells whose name contains this")
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
@@ -210,7 +212,7 @@ def regrets(results: dict[Cell, list[dict[str, Any]]]) -> Iterator[str]:
     yield from (
         "## Regret",
         "",
-        "The best single test of a cell minus omnibus; a choice that nobody can make in advance.",
+        "The best single test of a cell minus omnibus; a choice that cannot be made in advance.",
         "The best of many rates is high by chance too, so an omnibus as good as it has a regret.",
         "",
         "| source | mean | largest |",

@@ -92,9 +92,9 @@ def main() -> None:
         "<!-- Written by benchmarks/studies/planned_power.py; do not edit. -->",
         "",
         f"Rows planned for a power of {POWER:g} at level {ALPHA:g}, and the power counted there.",
-        f"Seed {SEED}, {args.pilots} pilots for a plan, {RESAMPLES} permutations a test.",
+        f"Seed {SEED}, {args.pilots} pilots for a plan, {RESAMPLES} permutations per test.",
         "",
-        "| model | gap | rows a sample | tests | power | standard error |",
+        "| model | gap | rows per sample | tests | power | standard error |",
         "|---|---|---|---|---|---|",
     ]
     for cell in CELLS:

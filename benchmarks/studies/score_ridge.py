@@ -102,7 +102,7 @@ def main() -> None:
         "",
         "<!-- Written by benchmarks/studies/score_ridge.py; do not edit. -->",
         "",
-        f"Power of `score` with a Gaussian mixture at level 0.05: {args.trials} trials a row,",
+        f"Power of `score` with a Gaussian mixture at level 0.05: {args.trials} trials per row,",
         f"{RESAMPLES} permutations, trial `i` drawn with `default_rng([{SEED}, i])`. The first",
         "number is the whitened part alone, the second both parts. The standard error of a rate",
         f"is at most {0.5 / args.trials**0.5:.2f}. The default is {RIDGE:g}.",

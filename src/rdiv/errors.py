@@ -1,6 +1,6 @@
-"""Mistakes that only the person who made them can mend: what was given, what to do instead.
+"""Errors that only the user can fix: each says what was given and what to do instead.
 
-The command ends with exit code 2 for these, and with 3 for whatever nobody foresaw.
+The command ends with exit code 2 for these, and with 3 for all other exceptions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class InputError(ValueError):
-    """What was given cannot be used. The sentence says what was expected and what to do.
+    """An input that cannot be used. The message says what was expected and what to do.
 
     Examples
     --------
@@ -35,10 +35,10 @@ class InputError(ValueError):
 
 
 class InputTypeError(InputError, TypeError):
-    """A thing of a kind that cannot be used here."""
+    """An input of a type that cannot be used."""
 
 
-# Python's class comes first where it has a constructor of its own: pickles ask the first one.
+# The built-in class comes first where it has its own constructor, because pickle uses the first.
 
 
 class InputFileError(OSError, InputError):
@@ -46,15 +46,15 @@ class InputFileError(OSError, InputError):
 
 
 class MissingFileError(FileNotFoundError, InputFileError):
-    """A file that is not there."""
+    """A file that does not exist."""
 
 
 class MissingExtraError(ImportError, InputError):
-    """A package that this needs and that is not installed; the sentence names the extra."""
+    """A required package that is not installed; the message names the extra."""
 
 
 class WorkerError(ChildProcessError, InputError):
-    """Worker processes that died, usually for want of memory."""
+    """Worker processes that died, usually because memory ran out."""
 
 
 class SchedulerError(ConnectionError, InputError):
@@ -62,17 +62,17 @@ class SchedulerError(ConnectionError, InputError):
 
 
 class DivergedError(InputError):
-    """Training whose loss is no number any more; smaller steps may help."""
+    """Training whose loss became NaN or infinite; smaller steps may help."""
 
 
 @contextmanager
 def naming(step: str, advice: str) -> Iterator[None]:
-    """Turn what another library raises on the user's data into an `InputError` that names the step.
+    """Turn an exception of another library into an `InputError` that names the step.
 
     Parameters
     ----------
     step : str
-        What was being done, such as ``"fitting Ridge"``.
+        The step that failed, such as ``"fitting Ridge"``.
     advice : str
         What to do, without a full stop.
 
@@ -89,7 +89,7 @@ def naming(step: str, advice: str) -> Iterator[None]:
     except (InputError, MemoryError):
         raise
     except BaseException as error:
-        panic = type(error).__name__ == "PanicException"  # of polars, and no Exception
+        panic = type(error).__name__ == "PanicException"  # of polars; it is not an Exception
         if not isinstance(error, Exception) and not panic:
             raise
         reason = (str(error).strip().splitlines() or [""])[0].rstrip(".:")

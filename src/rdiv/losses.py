@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = ["PROBABILITY_FLOOR", "log_loss", "reconstruction_error", "squared_error"]
 
 PROBABILITY_FLOOR = 1e-12
-"""Probabilities below this count as this: an impossible row costs 27.6 nats, not infinity."""
+"""Lower bound of probabilities: a row of probability 0 has a loss of 27.6 nats, not infinity."""
 
 
 def log_loss(y: NDArray[np.integer], probabilities: ArrayLike) -> NDArray[np.float64]:
@@ -17,7 +17,7 @@ def log_loss(y: NDArray[np.integer], probabilities: ArrayLike) -> NDArray[np.flo
     Parameters
     ----------
     y : (n,) integer array
-        The column of ``probabilities`` that is right for each row.
+        The class of each row, as a column of ``probabilities``.
     probabilities : (n, n_classes) array
         Predicted probabilities.
 
@@ -45,7 +45,7 @@ def squared_error(y: ArrayLike, prediction: ArrayLike) -> NDArray[np.float64]:
 
 
 def reconstruction_error(x: ArrayLike, reconstruction: ArrayLike) -> NDArray[np.float64]:
-    """Squared distance between each row and what a model makes of it.
+    """Squared distance between each row and its reconstruction.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Names to things and things to names: what users type, and what results say was used."""
+"""From names that users type to objects, and from objects to the names that results show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rdiv.errors import InputError, InputTypeError
 
 __all__ = ["chosen", "chosen_from", "one_line", "spelled", "texts_of", "visible"]
 
-_TURNS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # characters that turn text round
+_TURNS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # they change the text direction
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def chosen(name: str, names: Mapping[str, type], what: str) -> type:
 
 
 def chosen_from(names: Mapping[str, T], name: str, what: str) -> T:
-    """What stands behind a name, in any table of names.
+    """The value of a name in a table of names; an unknown name is an error.
 
     Examples
     --------
@@ -51,9 +51,9 @@ def chosen_from(names: Mapping[str, T], name: str, what: str) -> T:
 
 
 def spelled(obj: Any, names: Mapping[str, type], *, without: tuple[str, ...] = ()) -> str:
-    """Short text for an object: its name and the settings that are not the defaults.
+    """Short text for an object: its name and the settings that differ from the defaults.
 
-    An object that has a text of its own (``__str__``) keeps it.
+    An object with its own ``__str__`` keeps that text.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def texts_of(cls: type, attributes: Iterable[str]) -> tuple[str, ...]:
 
 
 def one_line(text: str) -> str:
-    """Text on one line, without addresses in memory, which differ from run to run.
+    """Text on one line, without memory addresses, which differ from run to run.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def one_line(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Text in which characters that act rather than show are spelled out, line ends among them.
+    r"""Text with control characters spelled out, including line ends.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def visible(text: str) -> str:
 
 
 def _has_own(obj: Any, method: str) -> bool:
-    """Whether a class says more than the default text, which holds an address in memory."""
+    """Whether a class overrides the default text, which holds a memory address."""
     return getattr(type(obj), method) is not getattr(object, method)
 
 

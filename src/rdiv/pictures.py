@@ -1,4 +1,4 @@
-"""Figures as SVG text: the same figure gives the same text, and matplotlib is left as it was."""
+"""Figures as SVG text: the same figure gives the same text; matplotlib's settings are kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SETTINGS: Mapping[str, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
 }
-"""Ids that do not change from run to run, text that stays text, dollar signs as they are."""
+"""The same ids in every run, text kept as text, dollar signs kept as dollar signs."""
 
 NOTHING: Mapping[str, Any] = {"Date": None}
 
@@ -38,7 +38,7 @@ def svg_text(
     style : mapping, optional
         More settings of matplotlib, for this figure alone.
     metadata : mapping
-        What the file says of itself; by default all but the date.
+        Metadata of the SVG file; by default without the date.
 
     Examples
     --------

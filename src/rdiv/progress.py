@@ -1,4 +1,4 @@
-"""Where long work stands: one line on the error stream of a terminal, gone with the work."""
+"""Progress of long work: one line on the error stream of a terminal, erased at the end."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from time import monotonic
 
-__all__ = ["counting", "hearing"]
+__all__ = ["counting", "progress_sent_to"]
 
 Listener = Callable[[str], None]
 
-_QUIET = 2.0  # seconds before the first word: most work is done by then
+_QUIET = 2.0  # seconds before the first message: most work is done by then
 _EVERY = 0.2
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
@@ -20,15 +20,15 @@ _line: ContextVar[_Line | None] = ContextVar("line", default=None)
 
 
 @contextmanager
-def hearing(listener: Listener) -> Iterator[None]:
-    """Hand every message inside the block to a function instead of a terminal.
+def progress_sent_to(listener: Listener) -> Iterator[None]:
+    """Send every progress message inside the block to a function instead of a terminal.
 
-    The message is empty when the work that it was about is done.
+    An empty message says that the work is done.
 
     Examples
     --------
     >>> said = []
-    >>> with hearing(said.append), counting("epoch", 2) as at:
+    >>> with progress_sent_to(said.append), counting("epoch", 2) as at:
     ...     at(1)
     >>> print(said)
     ['epoch 1 of 2', '']
@@ -42,10 +42,10 @@ def hearing(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Give a function that says which of so many steps is running.
+    """Give a function that shows which of so many steps is running.
 
-    Counts inside counts share a line: ``fold 2 of 5, epoch 7 of 20``. In a worker process, in a
-    thread other than the main one, and where the error stream is no terminal, nothing is said.
+    Nested counts share a line: ``fold 2 of 5, epoch 7 of 20``. Nothing is shown in a worker
+    process, in a thread other than the main one, or when the error stream is not a terminal.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 class _Line:
-    """What is being said, and to whom."""
+    """The current progress line, and the function that shows it."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []

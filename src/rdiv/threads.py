@@ -1,4 +1,4 @@
-"""One numerical thread a task, so that sums come out the same on every machine and job count."""
+"""One numerical thread per task, so that sums do not depend on the machine or the job count."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = ["one_thread"]
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Hold BLAS, OpenMP and torch to one thread inside the block.
+    """Limit BLAS, OpenMP and torch to one thread inside the block.
 
-    The order of a floating sum depends on how many threads share it. Whatever computes numbers
-    for a test therefore runs on one thread, and parallelism comes from running several tasks.
-    Several threads of Python may be inside at a time; the last one to leave lifts the limit.
+    The order of a floating-point sum depends on the number of threads. All code that computes
+    numbers for a test therefore runs on one thread, and parallelism comes from running several
+    tasks. Several Python threads may be inside at a time; the last one to leave lifts the limit.
 
     Examples
     --------
     >>> with one_thread():
     ...     pass
     """
-    # Thread pools are found by looking at loaded libraries: load those of our core first, or
-    # the first call in a process would differ from the second.
+    # Thread pools are found in the loaded libraries: load our core libraries first, or the first
+    # call in a process would differ from the second.
     import scipy.linalg  # noqa: F401
     import sklearn  # noqa: F401
 
@@ -46,11 +46,12 @@ def one_thread() -> Iterator[None]:
 
 
 class _SharedLimit:
-    """One thread for BLAS as long as anybody asks for it.
+    """One thread for BLAS as long as any Python thread needs it.
 
-    OpenMP and torch count threads for each thread of Python, BLAS for the whole process: without
-    this, whoever left first would lift the limit of all others. threadpoolctl lets only one thread
-    change BLAS; if another one leaves last, the limit is lifted when that thread comes by again.
+    OpenMP and torch limit threads per Python thread, BLAS per process: without this class, the
+    first Python thread to leave would lift the limit of all others. threadpoolctl lets only one
+    thread change BLAS; if another one leaves last, the limit is lifted when that thread next
+    leaves.
     """
 
     def __init__(self) -> None:
@@ -82,7 +83,7 @@ _blas = _SharedLimit()
 
 @lru_cache(maxsize=1)
 def _libraries(n_modules: int) -> tuple[Any, list[Any]]:
-    """OpenMP and BLAS, found by a scan (5 ms) that is repeated when modules were imported since."""
+    """OpenMP and BLAS, found by a scan (5 ms), which is repeated after new modules are imported."""
     from threadpoolctl import ThreadpoolController
 
     found = ThreadpoolController()

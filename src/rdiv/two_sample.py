@@ -1,4 +1,4 @@
-"""The one function that joins the pipeline: samples, pool, fit, numbers, permutations, result."""
+"""The two-sample test, from samples to result: pool, fit, numbers per row, permutations."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def two_sample_test(
     rng: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
 ) -> TwoSampleResult:
-    """Test whether two samples come from one distribution, as one discrepancy sees it.
+    """Test whether two samples come from one distribution, by one discrepancy.
 
     Parameters
     ----------
@@ -71,16 +71,18 @@ def two_sample_test(
     discrepancy : str or Discrepancy
         A name in ``rdiv.discrepancies.BY_NAME`` or an object.
     model : str, Model or estimator, optional
-        What a model-based discrepancy fits; see `rdiv.models.as_model`. By default boosting in 5
-        folds when there is a target, else a density model chosen by the shape of the data.
+        The model to fit, for a discrepancy that has one; see `rdiv.models.as_model`. By default
+        boosting in 5 folds when there is a target, else a density model chosen by the shape of the
+        data.
     target : str, optional
         Name of the target column of frames.
     task : {"classification", "regression"}, optional
-        Overrides what is guessed from the target.
+        Overrides the guess from the target.
     folds : int, optional
         Use out-of-fold losses from this many folds; None is the paper's in-sample loss.
     groups, strata : str or pair of arrays, optional
-        Rows that belong together and move together; parts within which rows may be exchanged.
+        Groups: rows that belong together and are permuted as one unit. Strata: rows are permuted
+        within each stratum only.
     alpha : float
         Level of the test.
     n_resamples : int
@@ -158,7 +160,7 @@ def run_test(
     *,
     notes: Mapping[str, Any] | None = None,
 ) -> tuple[TwoSampleResult, Prepared]:
-    """Test a pool that is made already; the numbers per row come back beside the result."""
+    """Test a pool; return the result and the numbers per row."""
     pool, is_p = pooled.pool, pooled.is_p
     said = {"task": pool.task, **(notes or {})}
     text, model = labels(discrepancy)
@@ -181,8 +183,8 @@ def run_model_tests(
 ) -> tuple[dict[str, TwoSampleResult], dict[str, Prepared]]:
     """R-div, score and omnibus of one model, from one fit and the same permutations.
 
-    A model without gradients has r-div alone. The results are the same as those of the tests one
-    by one; the numbers per row come back beside them.
+    A model without gradients has r-div alone. The results are the same as those of separate tests;
+    the numbers per row are returned with them.
     """
     pool = pooled.pool
     fitted = model.fit(pool, pooled.stream("fit"))
@@ -207,7 +209,7 @@ def run_model_tests(
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """Rows under test and settings: what every result of one run shares."""
+    """The rows and the settings that all results of one run share."""
 
     pooled: PooledSamples
     pool: Pool
@@ -252,7 +254,7 @@ def part_pvalues(prepared: Prepared, null: Null) -> dict[str, dict[str, float]]:
 
 
 def prepare(discrepancy: Any, pool: Pool, rng: np.random.Generator) -> Prepared:
-    """The label-blind work of a discrepancy; a bare function becomes a `Prepared`."""
+    """Run `prepare` of a discrepancy, which sees no labels; a function becomes a `Prepared`."""
     prepared = discrepancy.prepare(pool, rng)
     return prepared if isinstance(prepared, Prepared) else Prepared(prepared)
 

@@ -1,4 +1,4 @@
-"""Every test holds its level; every broken twin is caught by the same check.
+"""Every test holds its level; every deliberately broken variant is caught by the same check.
 
 Small counts here; `make calibrate` runs the full ones.
 """
@@ -46,7 +46,7 @@ def test_studentised_level_holds_for_equal_risks_alone():
 
 
 def test_score_holds_its_level_for_equal_mean_gradients():
-    """Standard deviations 3 and 1, 50 + 400 rows; unstudentised gaps are the broken twin."""
+    """Standard deviations 3 and 1, 50 + 400 rows; unstudentised gaps are the broken variant."""
     draws = 300
     studentised = equal_gradient_rejections(draws, (50, 400))
     assert studentised / draws <= 0.08 + 3 * (0.08 * 0.92 / draws) ** 0.5

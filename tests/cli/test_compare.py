@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import Run, table
 
 import rdiv
-from rdiv.cli.compare import counts
+from rdiv.cli.compare import shift_matters
 from rdiv.inference.intervals import Interval
 from rdiv.remarks import NOT_EQUALITY
 
@@ -132,14 +132,14 @@ def test_min_gap_weighs_the_interval_of_a_risk_shift_only() -> None:
     rng = np.random.default_rng(0)
     found = rdiv.compare(rng.normal(size=(30, 1)), rng.normal(size=(30, 1)), model="kde", rng=0)
     shift = replace(found, verdict="risk shift", gap_interval=Interval(0.2, 0.4))
-    assert counts(shift, None)
-    assert counts(shift, 0.1)
-    assert not counts(shift, 0.2)
+    assert shift_matters(shift, None)
+    assert shift_matters(shift, 0.1)
+    assert not shift_matters(shift, 0.2)
     better = replace(shift, gap_interval=Interval(-0.4, -0.2))
-    assert counts(better, 0.1)
-    assert not counts(better, 0.3)
-    assert counts(replace(shift, verdict="hidden shift"), 0.3)
-    assert not counts(replace(shift, verdict="no shift"), 0.1)
+    assert shift_matters(better, 0.1)
+    assert not shift_matters(better, 0.3)
+    assert shift_matters(replace(shift, verdict="hidden shift"), 0.3)
+    assert not shift_matters(replace(shift, verdict="no shift"), 0.1)
 
 
 def odd(name: str) -> tuple[pl.DataFrame, pl.DataFrame]:

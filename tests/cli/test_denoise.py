@@ -44,7 +44,7 @@ def test_json_is_the_document_of_the_library(run: Run, data: Path) -> None:
 def test_the_panel_lists_rows_and_says_what_they_are(run: Run, data: Path) -> None:
     ran = run("denoise", data, "--target", "bought", "--model", "logistic", "--noise-rate", 0.1)
     assert ran.code == 0
-    assert "20 of 200 labels are suspected to be wrong (10 % of the rows, as asked for)" in ran.out
+    assert "20 of 200 labels are suspected to be wrong (10 % of the rows, as given)" in ran.out
     assert ran.out.count("given yes, suggested no") + ran.out.count("given no, suggested yes") == 10
     assert "and 10 more" in ran.out
     assert "A suspected label may be right" in ran.out

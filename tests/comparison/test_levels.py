@@ -13,7 +13,7 @@ from tests.cli.conftest import table
 import rdiv
 from rdiv.comparison.levels import FEWEST_ROWS, permutations_for
 from rdiv.inference.multiplicity import benjamini_hochberg, holm
-from rdiv.progress import hearing
+from rdiv.progress import progress_sent_to
 
 FAST = {"model": "ridge", "drivers": False, "n_resamples": 199, "rng": 0}
 
@@ -187,6 +187,6 @@ def test_any_false_alarm_among_levels_is_rare() -> None:
 def test_every_level_is_counted_as_it_starts() -> None:
     said: list[str] = []
     days = {"mon": regression(40, 1), "tue": regression(40, 2)}
-    with hearing(said.append):
+    with progress_sent_to(said.append):
         rdiv.compare_many(regression(40, 0), days, **FAST)
     assert any(text.startswith("level 1 of 2") for text in said)

@@ -224,7 +224,7 @@ def test_blind_with_groups(folds: int | None) -> None:
 
 @dataclass(frozen=True)
 class OnePass:
-    """An honest learner that depends on the order of its rows: one pass of gradient steps."""
+    """A correct learner that depends on the order of its rows: one pass of gradient steps."""
 
     centre: Any = None
 
@@ -243,7 +243,7 @@ def test_an_order_sensitive_model_is_blind_through_the_door() -> None:
 
 
 def test_the_check_catches_rows_in_file_order() -> None:
-    """Broken twin: the same model on a pool that was not put in canonical order."""
+    """Deliberately broken variant: the same model on a pool that is not in canonical order."""
 
     def evidence(p: np.ndarray, q: np.ndarray) -> list[bytes]:
         pool = Pool(np.concatenate([p, q]))
@@ -255,7 +255,7 @@ def test_the_check_catches_rows_in_file_order() -> None:
 
 
 def test_the_check_catches_a_shuffle_by_the_seed_alone() -> None:
-    """Broken twin: shuffled, but by places in the files and not by content."""
+    """Deliberately broken variant: shuffled by places in the files and not by content."""
 
     def evidence(p: np.ndarray, q: np.ndarray) -> list[bytes]:
         pool = Pool(np.random.default_rng(SEED).permutation(np.concatenate([p, q])))
@@ -267,7 +267,7 @@ def test_the_check_catches_a_shuffle_by_the_seed_alone() -> None:
 
 
 def test_the_check_catches_a_model_that_peeks_at_the_files() -> None:
-    """Broken twin: a model that remembers the first file and helps its rows a little."""
+    """Deliberately broken variant: a model that remembers the first file and favours its rows."""
 
     @dataclass(frozen=True)
     class Peeks:

@@ -238,5 +238,5 @@ def test_bad_input_is_refused() -> None:
         rdiv.two_sample_test(x, x, LDivergence(hypotheses=[lambda pool: np.zeros(2)]), rng=0)
     with pytest.raises(ValueError, match="must learn before it is prepared"):
         QUICK.prepare(Pool(x), np.random.default_rng(0))
-    with pytest.raises(ValueError, match="a network for density must give 2 numbers a row"):
+    with pytest.raises(ValueError, match="a network for density must give 2 numbers per row"):
         BoundedNetwork(nn.Linear(2, 1)).fit(Pool(x), np.random.default_rng(0))

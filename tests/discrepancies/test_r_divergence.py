@@ -98,7 +98,7 @@ def test_identical_files_have_gap_0_and_p_1(name: str, folds: int | None) -> Non
 
 
 def test_identical_files_with_a_model_that_is_not_deterministic_by_row() -> None:
-    """Losses that depend on a row's place are those of its first twin."""
+    """Losses that depend on a row's place are those of its first copy."""
 
     class Noisy:
         def fit(self, pool: Pool, rng: np.random.Generator) -> Noisy:

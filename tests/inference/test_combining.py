@@ -61,7 +61,7 @@ def test_the_level_is_exact(correlation: float) -> None:
 
 
 def test_the_naive_minimum_has_no_level() -> None:
-    """The broken twin: the smallest p-value of three columns, taken as it is."""
+    """Deliberately broken variant: the smallest p-value of three columns, unadjusted."""
     rng = np.random.default_rng(4)
     rejected = 0
     for _ in range(400):

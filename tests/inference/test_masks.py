@@ -83,12 +83,12 @@ def test_draws_of_one_block_are_independent(small: int, monkeypatch: pytest.Monk
 
 
 def bits_without_repair(rng: np.random.Generator, b: int, n: int, k: int) -> np.ndarray:
-    """Broken twin: each row by a coin of its own."""
+    """Deliberately broken variant: an independent coin for each row."""
     return rng.random((b, n)) < k / n
 
 
 def repaired_at_the_front(rng: np.random.Generator, b: int, n: int, k: int) -> np.ndarray:
-    """Broken twin: what is too many is switched off at the first rows, not at random ones."""
+    """Deliberately broken variant: the surplus is switched off at the first rows, not at random."""
     masks = bits_without_repair(rng, b, n, k)
     for mask in masks:
         surplus = int(mask.sum()) - k
@@ -105,7 +105,7 @@ def test_the_checks_reject_broken_samplers() -> None:
 
 
 def test_right_marginals_are_not_enough() -> None:
-    """Broken twin: a cyclic shift of one subset has the right sizes and the right marginals."""
+    """Deliberately broken variant: a cyclic shift of one subset has the right sizes and margins."""
 
     def shifts(rng: np.random.Generator, b: int, n: int, k: int) -> np.ndarray:
         first = rng.integers(n, size=b)

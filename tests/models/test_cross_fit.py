@@ -1,4 +1,4 @@
-"""Cross-fitting: folds blind to the samples, twins and groups whole, any number of jobs."""
+"""Cross-fitting: folds blind to the samples, copies and groups whole, any number of jobs."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class TestLosses:
         mean = np.mean([fit.losses(part) for fit in fitted.fits], axis=0)
         np.testing.assert_array_equal(fitted.losses(part), mean)
 
-    def test_they_are_honest_where_in_sample_ones_are_not(self) -> None:
+    def test_they_are_valid_where_in_sample_ones_are_not(self) -> None:
         rng = np.random.default_rng(5)
         pool = Pool(rng.normal(size=(150, 3)), y=rng.normal(size=150), task="regression")
         inside = Boosting().fit(pool, rng).losses(pool).mean()

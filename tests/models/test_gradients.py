@@ -1,4 +1,4 @@
-"""Gradients per row: against finite differences, mean zero at the fit, out of fold where honest."""
+"""Gradients per row: against finite differences, mean zero at the fit, out of fold with folds."""
 
 from __future__ import annotations
 

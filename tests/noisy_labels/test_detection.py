@@ -1,4 +1,4 @@
-"""Detection: the same answer for any order of rows, honest errors, and flips that are found."""
+"""Detection: the same answer for any order of rows, clear errors, and flips that are found."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_on_digits_pair_flips_are_ranked_better_than_by_the_loss() -> None:
         ([None] + ["a"] * 20 + ["b"] * 19, "must have no missing values, got 1 of 40"),
         (np.linspace(0, 1, 40), "labels must be classes, got continuous numbers such as 0.0256"),
         (["a"] * 37 + ["b"] * 3, r"as many rows as there are folds \(5\), got 3 of class b"),
-        (["a", "b"] * 10, "X and y must have as many rows, got 40 and 20"),
+        (["a", "b"] * 10, "X and y must have equally many rows, got 40 and 20"),
     ],
 )
 def test_labels_that_are_none_are_refused_in_one_sentence(y: Any, words: str) -> None:

@@ -51,5 +51,5 @@ def test_a_rate_that_is_no_share_is_refused(rate: object) -> None:
 
 @pytest.mark.parametrize("losses", [[[0.0, 1.0]], [0.0, float("inf")]])
 def test_losses_must_be_finite_numbers(losses: object) -> None:
-    with pytest.raises(ValueError, match="losses must be finite numbers, one a row"):
+    with pytest.raises(ValueError, match="losses must be finite numbers, one per row"):
         split_by_loss(losses, 0.5)

@@ -67,7 +67,7 @@ def test_no_spread_finds_every_gap_but_none() -> None:
 
 
 def test_more_rows_than_there_can_be_are_refused() -> None:
-    with pytest.raises(ValueError, match="ask for a larger one"):
+    with pytest.raises(ValueError, match="plan for a larger gap"):
         rows_needed(1e-9, 1.0, 1.0)
 
 

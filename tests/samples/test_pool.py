@@ -1,4 +1,4 @@
-"""The pool: rows without origin, their numbers, their twins."""
+"""The pool: rows without origin, their numbers, their copies."""
 
 from __future__ import annotations
 

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from rdiv.comparison.levels_result import Comparisons
     from rdiv.comparison.result import Comparison
 
-__all__ = ["compare_samples", "counts", "summary", "summary_of_many"]
+__all__ = ["compare_samples", "shift_matters", "summary", "summary_of_many"]
 
 
-def counts(found: Comparison, min_gap: float | None) -> bool:
+def shift_matters(found: Comparison, min_gap: float | None) -> bool:
     """Whether a comparison found a shift that matters: any, or one beyond ``min_gap``."""
     if min_gap is None or found.verdict != "risk shift" or found.gap_interval is None:
         return found.shifted
@@ -60,7 +60,7 @@ def summary(
     """One comparison as a headline, lines and remarks."""
     lines = [*found.details(), f"files: {reference} (reference), {current} (current)"]
     if min_gap is not None:
-        lines.append(f"--min-gap {min_gap:g}: {_weighed(found, min_gap)}")
+        lines.append(f"--min-gap {min_gap:g}: {_min_gap_finding(found, min_gap)}")
     lines += [] if html is None else [f"report: {html}"]
     remarks = [str(found.notes[key]) for key in ("target", "folds") if key in found.notes]
     colours = {"worse": "red", "better": "yellow"}
@@ -90,11 +90,11 @@ def summary_of_many(
     return Summary("rdiv compare", found.headline(), lines, remarks, colour)
 
 
-def _weighed(found: Comparison, min_gap: float) -> str:
+def _min_gap_finding(found: Comparison, min_gap: float) -> str:
     if found.verdict != "risk shift":
         return "no risk shift"
     span = f"{-min_gap:g} to {min_gap:g}"
-    if counts(found, min_gap):
+    if shift_matters(found, min_gap):
         return f"the interval lies entirely outside {span}, so this shift counts"
     return f"the interval overlaps {span}, so this shift does not count"
 
@@ -150,7 +150,7 @@ def compare_samples(
             write_whole(html, _page(found, inputs, context.find_root().obj, not no_rows))
     finding = _Finding(found, inputs, min_gap, html)
     deliver(json, found.to_json(), lambda: show(finding.summary()))
-    if fail_on_shift and finding.counts():
+    if fail_on_shift and finding.any_shift_matters():
         raise typer.Exit(1)
 
 
@@ -239,14 +239,14 @@ class _Finding(NamedTuple):
     min_gap: float | None
     html: str | None
 
-    def counts(self) -> bool:
+    def any_shift_matters(self) -> bool:
         """Whether any shift matters to a pipeline."""
         from rdiv.comparison.result import Comparison
 
         if isinstance(self.found, Comparison):
-            return counts(self.found, self.min_gap)
+            return shift_matters(self.found, self.min_gap)
         return any(
-            counts(replace(level.comparison, verdict=level.verdict), self.min_gap)
+            shift_matters(replace(level.comparison, verdict=level.verdict), self.min_gap)
             for level in self.found.levels
             if level.comparison is not None and level.verdict is not None
         )
@@ -258,4 +258,4 @@ class _Finding(NamedTuple):
         names = [one.source for one in self.inputs]
         if isinstance(self.found, Comparison):
             return summary(self.found, names[0], names[1], self.min_gap, self.html)
-        return summary_of_many(self.found, names, self.counts(), self.min_gap, self.html)
+        return summary_of_many(self.found, names, self.any_shift_matters(), self.min_gap, self.html)

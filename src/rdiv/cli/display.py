@@ -10,7 +10,7 @@ from typing import Any
 
 from rdiv.cli.outputs import write_out
 from rdiv.names import visible
-from rdiv.progress import hearing
+from rdiv.progress import progress_sent_to
 
 __all__ = ["WIDEST", "Summary", "panel", "show", "show_renderable", "stages", "terminal"]
 
@@ -93,7 +93,7 @@ def stages() -> Iterator[Callable[[str], None]]:
             now = stage
             status.update(Text(now))
 
-        with hearing(lambda text: status.update(Text(f"{now}: {text}" if text else now))):
+        with progress_sent_to(lambda text: status.update(Text(f"{now}: {text}" if text else now))):
             yield enter
 
 

@@ -32,14 +32,14 @@ from rdiv.cli.study_options import (
     Train,
     Trials,
 )
-from rdiv.cli.study_parts import blaming, numbers, pair_source, source_of, tests_of
+from rdiv.cli.study_parts import numbers, pair_source, reporting_user_errors, source_of, tests_of
 from rdiv.errors import InputError, InputFileError, MissingExtraError
-from rdiv.progress import hearing
+from rdiv.progress import progress_sent_to
 
 if TYPE_CHECKING:
     from rdiv.studies import PowerStudy
 
-__all__ = ["keeping_rows", "run_power_study", "trial_progress"]
+__all__ = ["run_power_study", "saying_where_rows_are", "trial_progress"]
 
 
 def run_power_study(
@@ -78,7 +78,7 @@ def run_power_study(
     from rdiv.studies.power import run_study
     from rdiv.studies.study import as_study
 
-    with blaming(*own):
+    with reporting_user_errors(*own):
         study = as_study(
             pair_source(pair, ratio=ratio, data_dir=data_dir)
             if pair is not None
@@ -94,7 +94,7 @@ def run_power_study(
             seed=seed,
             share_fits=share_fits,
         )
-        with keeping_rows(out), trial_progress() as progress:
+        with saying_where_rows_are(out), trial_progress() as progress:
             found = run_study(
                 study, n_jobs=jobs, out=out, scheduler=scheduler, extend=extend, progress=progress
             )
@@ -153,13 +153,13 @@ def trial_progress() -> Iterator[Callable[[int, int], None] | None]:
 
     columns: list[Any] = [TextColumn("trials"), BarColumn(), MofNCompleteColumn(), TimeLeft()]
     shown = Progress(*columns, TextColumn("left"), console=Console(stderr=True))
-    with shown as bar, hearing(lambda said: None):  # single fits would write over the bar
+    with shown as bar, progress_sent_to(lambda said: None):  # single fits would write over the bar
         task = bar.add_task("trials", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextmanager
-def keeping_rows(out: str | None) -> Iterator[None]:
+def saying_where_rows_are(out: str | None) -> Iterator[None]:
     """Say where the rows are kept when the study ends early."""
     try:
         yield

@@ -9,7 +9,7 @@ import typer
 from rdiv.cli.display import terminal
 from rdiv.cli.options import Jobs, JsonFile, Seed
 from rdiv.cli.outputs import check_destination, deliver, printable, write_out
-from rdiv.cli.power import keeping_rows, trial_progress
+from rdiv.cli.power import saying_where_rows_are, trial_progress
 from rdiv.cli.study_options import DataFolder, Scheduler
 from rdiv.errors import InputError
 from rdiv.reproduction import BY_NAME
@@ -86,7 +86,7 @@ def reproduce_table(
     if scheduler is not None and jobs != 1:
         raise InputError("--jobs are processes here, --scheduler a cluster; choose one of them.")
     folder = out or f"reproduced/{table}-{scale}"
-    with keeping_rows(folder), trial_progress() as progress:
+    with saying_where_rows_are(folder), trial_progress() as progress:
         found = reproduce(
             chosen, scale=size, out=folder, seed=seed, n_jobs=jobs, scheduler=scheduler,
             data_dir=data_dir, progress=progress,

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from rdiv.errors import InputError
 
-__all__ = ["blaming", "imported", "numbers", "pair_source", "source_of", "tests_of"]
+__all__ = ["imported", "numbers", "pair_source", "reporting_user_errors", "source_of", "tests_of"]
 
 T = TypeVar("T", int, float)
 
@@ -135,7 +135,7 @@ def imported(spec: str, what: str) -> Any:
 
 
 @contextmanager
-def blaming(*specs: str) -> Iterator[None]:
+def reporting_user_errors(*specs: str) -> Iterator[None]:
     """Report where the user's code failed, rather than a bug in rdiv."""
     import traceback
 

@@ -24,7 +24,7 @@ __all__ = [
     "headline",
     "inputs_finding",
     "tone",
-    "why",
+    "verdict_remarks",
 ]
 
 NOTHING_TO_DO = "There is nothing to act on. That is not equality"
@@ -109,7 +109,7 @@ def details(found: Comparison) -> list[str]:
         f"mean loss: {test.risk_p:.4g} on reference, {test.risk_q:.4g} on current",
         f"r-div: p = {test.pvalue:.3g}, {test.n_resamples} permutations",
         *_score(found),
-        *(f"remark: {text}" for text in why(found)),
+        *(f"remark: {text}" for text in verdict_remarks(found)),
         *margins,
         f"model: {test.model}; task: {test.notes['task']}",
         f"rows: {test.n_p} reference, {test.n_q} current; seed {test.seed}",
@@ -119,7 +119,7 @@ def details(found: Comparison) -> list[str]:
     return [visible(line) for line in lines]  # names of columns may hold anything
 
 
-def why(found: Comparison) -> list[str]:
+def verdict_remarks(found: Comparison) -> list[str]:
     """Why the verdict may differ from that of a single test."""
     if "score" not in found.results:
         return ["this model has no gradients, so hidden shifts were not looked for"]

@@ -1,4 +1,4 @@
-"""Classifier two-sample tests: a classifier learns to tell p from q, unseen rows judge it."""
+"""Classifier two-sample tests: a classifier of p against q is tested on unseen rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class AccuracyC2st:
     """Accuracy of a classifier that tells p from q on rows it has not seen (C2ST-S).
 
     The classifier is trained on one half of each sample, and the labels of the other half are
-    permuted. The test is directed: only an accuracy above chance speaks against p = q.
+    permuted. The test is directed: only an accuracy above chance is evidence against p = q.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ class AccuracyC2st:
     so the test is conservative. The R-divergence paper's table of methods has the formulas of
     ``c2st-s`` and ``c2st-l`` the other way round; the names here are those of the literature.
 
-    Scores out of fold, without a half held back, would not be exact: every row has then helped to
-    train the classifiers of other rows.
+    A test with out-of-fold scores of all rows would not be exact: every row helps to train the
+    classifiers of other rows.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class AccuracyC2st:
     takes = "classifier"
     learning = "the classifier, on one half"
     cost = "one training"
-    sees = "what the classifier can tell apart; ties make it conservative"
+    sees = "differences that the classifier learns; ties make it conservative"
     citation = "Lopez-Paz and Oquab 2017"
     directed = True
 
@@ -94,7 +94,8 @@ class LogitC2st:
     """Difference between a classifier's mean log odds on unseen rows of p and of q (C2ST-L).
 
     The classifier is trained on one half of each sample, and the labels of the other half are
-    permuted. The test is directed: only rows of p with the higher log odds speak against p = q.
+    permuted. The test is directed: only higher log odds of the rows of p are evidence against
+    p = q.
 
     Parameters
     ----------
@@ -107,9 +108,9 @@ class LogitC2st:
     -----
     The log odds of p against q estimate the log ratio of the two densities, whose mean gap between
     the samples is the statistic (Cheng and Cloninger 2022; the test is called C2ST-L by Liu et al.
-    2020). They keep what the accuracy throws away, so this test usually has more power. Log odds
-    are held within ``log(n + 1)``, n being the training rows: a forest's probability of 0 would
-    otherwise outweigh all other rows.
+    2020). Log odds hold more information than the accuracy, so this test usually has more power.
+    They are clipped to ``log(n + 1)``, with n training rows: otherwise a forest's probability of 0
+    would outweigh all other rows.
 
     Examples
     --------
@@ -126,7 +127,7 @@ class LogitC2st:
     takes = "classifier"
     learning = "the classifier, on one half"
     cost = "one training"
-    sees = "what the classifier can tell apart, also when it is unsure of every row"
+    sees = "differences that the classifier learns, also when it is unsure of every row"
     citation = "Cheng and Cloninger 2022"
     directed = True
 
@@ -150,12 +151,12 @@ class LogitC2st:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """A trained classifier of p against q: what is tested on the held-out half.
+    """A trained classifier of p against q, to be tested on the held-out half.
 
     Parameters
     ----------
     fitted : FittedModel
-        Its losses with either label give the log odds of a row.
+        Its losses with either label give the log odds of each row.
     n_p, n_q : int
         Rows that it was trained on.
     accuracy : bool

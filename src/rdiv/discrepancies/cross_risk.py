@@ -21,7 +21,7 @@ class CrossRisk:
     """``|risk_p(h_q) - risk_u(h_u)| + |risk_q(h_p) - risk_u(h_u)|``.
 
     The statistic of the scripts published with the R-divergence paper for Blob and HDGM: three
-    models are fitted, and each sample is judged by the model of the other.
+    models are fitted, and each sample is evaluated with the model of the other.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class CrossRisk:
     0.001
     """
 
-    compares = "each sample judged by the model of the other"
+    compares = "risk of each sample under the model of the other"
     takes = "any"
     learning = "no"
     cost = "as `h-div`"

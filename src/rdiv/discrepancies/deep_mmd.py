@@ -30,10 +30,10 @@ from rdiv.threads import one_thread
 __all__ = ["DeepKernelMmd", "DeepMmd", "power_objective"]
 
 TRAINING = Training(epochs=400, steps=400, batch_size=256, learning_rate=2e-3)
-SHARE = 0.05  # of the plain kernel before training
+SHARE = 0.05  # weight of the plain kernel before training
 _FLOOR = 1e-8  # added to the variance, as in the published code
 _ROWS_AT_ONCE = 512
-_LOOKED_AT = 1000  # rows behind starting bandwidths and the reported objective
+_START_ROWS = 1000  # rows used for the starting bandwidths and the reported objective
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,16 @@ class DeepMmd:
     training : Training
         By default 400 updates of Adam on batches of 256 rows.
     subsample : int, optional
-        Compare this many held-out rows, chosen blind to the labels, when there are more.
+        Compare at most this many held-out rows, chosen without the labels.
 
     Notes
     -----
     The objective is the MMD over its standard deviation under the alternative (their Eq. 3), which
     decides the power for many rows. With f the mean kernel with p minus that with q, the variance
     is ``8 (n_q var_p f + n_p var_q f) / (n_p + n_q)``: for equal sizes their estimate without its
-    pairing of rows. The ``notes`` of a result hold the objective before and after the training;
-    on these rows it is far too good, as on all training rows. Hidden units are rectified linear
-    ones: softplus, as published, needs several times as many updates for the same objective.
+    pairing of rows. The ``notes`` of a result hold the objective before and after the training; it
+    is computed on training rows and therefore far too large. Hidden units are rectified linear
+    units: softplus, as published, needs several times as many updates for the same objective.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class DeepMmd:
         kernel = self._untrained(x, rng)
         tensors = [tensor(x, kernel), require_torch().as_tensor(is_p)]
         trained = train(kernel, _loss, tensors, self.training, rng, strata=is_p).module
-        some = [np.flatnonzero(side)[: _LOOKED_AT // 2] for side in (is_p, ~is_p)]
+        some = [np.flatnonzero(side)[: _START_ROWS // 2] for side in (is_p, ~is_p)]
         shown = [values[np.concatenate(some)] for values in tensors]
         scales = trained["scales"]
         return DeepKernelMmd(
@@ -131,7 +131,7 @@ class DeepMmd:
             with seeded_torch(rng, self.training.device):
                 width = hidden_width(x.shape[1])
                 features = perceptron([x.shape[1]] + 4 * [width])
-        some = x[:_LOOKED_AT]
+        some = x[:_START_ROWS]
         start = {
             "features": np.log(_median_distance(evaluate(features, some))),
             "rows": np.log(_median_distance(some)),
@@ -145,7 +145,7 @@ class DeepMmd:
 
 @dataclass(frozen=True, eq=False)
 class DeepKernelMmd:
-    """A trained deep kernel: what is tested on the held-out half.
+    """A trained deep kernel, to be tested on the held-out half.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class DeepKernelMmd:
 
 
 def _rows_compared(pool: Pool, subsample: int | None) -> int:
-    """How many rows the kernel matrix has; refused where it would not fit."""
+    """The number of rows of the kernel matrix; refused when it would not fit into memory."""
     n = len(pool) if subsample is None else min(subsample, len(pool))
     check_memory(n, "mmd-d", "DeepMmd(subsample=10000), --subsample 10000")
     return n

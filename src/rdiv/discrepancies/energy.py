@@ -1,4 +1,4 @@
-"""Energy distance: the model-free test of the inputs."""
+"""Energy distance: a test of the inputs without a model."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Energy:
     """Energy distance between the inputs of two samples (Szekely and Rizzo 2004).
 
     ``2 E|X - Y| - E|X - X'| - E|Y - Y'|`` over all pairs of rows, Euclidean; 0 when the samples
-    are the same. It looks at the inputs only, never at a target, and knows no model.
+    are the same. It uses the inputs only, without a target and without a model.
 
     Parameters
     ----------
     subsample : int, optional
-        Use this many rows of the pool, chosen blind to the labels, when there are more. The matrix
-        of distances takes ``8 n^2`` bytes.
+        Use at most this many rows of the pool, chosen without the labels. The matrix of distances
+        takes ``8 n^2`` bytes.
 
     scaled : bool
-        Measure every column in units of its spread over the pool, so that no column counts for
-        more because of its unit. The numbers of a frame are scaled in any case.
+        Measure every column in units of its spread over the pool, so that the unit of a column
+        does not matter. The numbers of a frame are always scaled.
 
     Examples
     --------

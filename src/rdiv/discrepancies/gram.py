@@ -1,4 +1,4 @@
-"""Sums of a symmetric matrix over the pairs of every split: the arithmetic under Gram tests."""
+"""Sums of a symmetric matrix over the pairs of every split: the arithmetic of kernel tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 MOST_ROWS = 20_000
-PANEL = 256  # rows or columns of a matrix that are worked on at a time
+PANEL = 256  # rows or columns of a matrix processed at a time
 
 Floats = NDArray[np.float64]
 PairSums = tuple[Floats, Floats, Floats, Floats, Floats]
@@ -144,7 +144,7 @@ def squared_distances(x: Floats) -> Floats:
 
 
 def check_memory(n: int, name: str, remedy: str) -> None:
-    """Refuse a matrix of all pairs that would not fit, saying what it would need."""
+    """Refuse a matrix of all pairs that would not fit into memory, and say how much it needs."""
     if n > MOST_ROWS:
         raise InputError(
             f"{name} compares all pairs of rows, got {n} rows, which needs "

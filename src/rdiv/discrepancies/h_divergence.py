@@ -1,4 +1,4 @@
-"""H-divergence: how much lower the risk is when each sample has a model of its own."""
+"""H-divergence: how much lower the risk is when each sample has its own model."""
 
 from __future__ import annotations
 
@@ -31,22 +31,23 @@ class HDivergence:
         number: their mean, weighted by the sizes (H-JS), or the larger (the literature's H-min:
         pooled risk minus the smaller of the two).
     warm : bool
-        Start each refit from the pooled fit, where the model can; the observed split and all
-        others alike.
+        Start each refit from the pooled fit, where the model can. This holds for the observed
+        split and for all others.
 
     Notes
     -----
-    It sees what separate training would gain. A sample that is merely harder for the same best
-    model is `r-div`'s case: four times the spread is invisible to ``pca``, whose directions stay.
+    It detects what separate training would gain. A sample that is only harder for the same best
+    model is a case for `r-div`: with ``pca`` four times the spread has no effect here, because the
+    principal directions stay the same.
 
     A model that is not a kernel density is fitted twice for every permutation (in k folds, 2k
     times: boosting in 5 folds is ten trainings), and the test stops early once its decision is
     certain; the length of ``null_distribution`` says how many permutations ran.
 
-    Side fits keep what the pool decided, so that risks can be subtracted: a kernel density its
-    bandwidth and whitening, ``gmm`` and ``pca`` their scaling and number of components. With
-    folds all risks are out of fold; each row keeps its fold of the pool, and where a side has no
-    row outside a fold, the pooled model of that fold judges it.
+    The fits of the two sides keep the settings of the pooled fit, so that risks are comparable: a
+    kernel density keeps its bandwidth and whitening, ``gmm`` and ``pca`` keep their scaling and
+    number of components. With folds all risks are out of fold. Each row keeps its fold of the pool;
+    where a side has no row outside a fold, the pooled model of that fold is used.
 
     Examples
     --------
@@ -57,10 +58,10 @@ class HDivergence:
     0.001
     """
 
-    compares = "risk of the pooled model against models of their own"
+    compares = "risk of the pooled model against that of separate models"
     takes = "any"
     learning = "no"
-    cost = "`kde`: one kernel matrix; others: two refits a permutation, stopped early"
+    cost = "`kde`: one kernel matrix; others: two refits per permutation, stopped early"
     sees = "where separate training would help"
     citation = "Zhao et al. 2022"
     directed = False

@@ -37,8 +37,8 @@ class LDivergence:
         `rdiv.models.networks.default_networks.BoundedNetwork`, which is also the default.
     hypotheses : sequence, optional
         A finite list instead. Each is a fitted model (it has ``losses(pool)``) or a function from
-        the pool to one loss per row, either trained on neither sample; or a model or its name,
-        which is fitted on the pool. Losses count as they come.
+        the pool to one loss per row, trained on neither sample; or a model or its name, which is
+        fitted on the pool. Losses are not rescaled.
     ascent : Training
         How the network climbs from the pooled fit: by default 300 steps of up to 1024 rows.
 
@@ -46,15 +46,15 @@ class LDivergence:
     -----
     A network is learned on one half of each sample and the labels of the other are permuted. It
     starts from the fit to the pooled half, climbs once towards each sign of the gap, and keeps
-    the best it has met, so its gap on the training rows is never below the R-divergence there
-    (`notes` has both). What is estimated: the training gap overstates the supremum, by up to the
-    complexity of the hypotheses. The reported ``statistic`` is the gap of the one learned
-    hypothesis on the other half: without its absolute value it would be unbiased for the gap of
-    that hypothesis, which is at most the supremum; the absolute value lifts it where the gap is
-    within the noise of the rows tested.
+    the best network found, so its gap on the training rows is never below the R-divergence there
+    (`notes` has both). The training gap overstates the supremum, by up to the complexity of the
+    hypotheses. The reported ``statistic`` is the absolute gap of the learned hypothesis on the
+    other half. Without the absolute value it would be unbiased for the gap of that hypothesis,
+    which is at most the supremum; the absolute value raises it where the gap is within the noise
+    of the tested rows.
 
-    A finite list needs no half: the supremum is taken anew for every split of all rows, so the
-    test is exact. The statistic then overstates the true supremum, being the largest of several
+    A finite list needs no half: the supremum is computed for every split of all rows, so the test
+    is exact. The statistic then overstates the true supremum, because it is the largest of several
     noisy gaps; so do its permutations.
 
     Examples
@@ -145,7 +145,7 @@ class LDivergence:
 
 @dataclass(frozen=True, eq=False)
 class LearnedGap:
-    """One hypothesis that was learned with labels: what is tested on the held-out half.
+    """One hypothesis that was learned with labels, to be tested on the held-out half.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def climb_gap(
 ) -> FittedTorchModel:
     """Gradient ascent of the signed gap between the risks of p and q, from a fitted network.
 
-    The best network that it meets is returned, the start included.
+    The best network on the way is returned, including the start.
     """
     rows = batchable_rows(is_p, ascent, rng)
     is_p = is_p[rows]

@@ -1,4 +1,4 @@
-"""Distance between the two loss distributions under the pooled fit: what a mean cannot see."""
+"""Distance between the loss distributions of two samples under the pooled fit."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["LossDistribution"]
 class LossDistribution:
     """Kolmogorov-Smirnov or Wasserstein distance between the losses of one pooled fit.
 
-    R-divergence compares mean losses; this sees any change of their distribution, such as a few
-    rows that got much worse while the rest got a little better.
+    R-divergence compares mean losses; this detects any change of their distribution, such as a few
+    rows that got much worse while the others got a little better.
 
     Parameters
     ----------
     model : Model
-        Fitted once on the pool, or what `rdiv.models.as_model` makes one of.
+        Model to fit once on the pool, or anything that `rdiv.models.as_model` accepts.
     distance : {"ks", "wasserstein"}
         Largest gap between the distribution functions, or the area between them.
 
@@ -42,11 +42,11 @@ class LossDistribution:
     0.001
     """
 
-    compares = "the whole distribution of losses under the pooled fit"
+    compares = "the distributions of the losses under the pooled fit"
     takes = "any"
     learning = "no"
     cost = "one fit and a sort"
-    sees = "losses that moved while their mean did not"
+    sees = "changes in the losses, also where their mean stays"
     citation = "Kolmogorov 1933; Smirnov 1948"
     directed = False
 
@@ -63,7 +63,7 @@ class LossDistribution:
         return self.from_fit(self.model.fit(pool, rng), pool)
 
     def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
-        """The same from a model that is fitted already."""
+        """The same from an already fitted model."""
         losses = check_losses(fitted.losses(pool), pool, "the model")
         means = mean_gap(losses)
 
@@ -80,7 +80,7 @@ def _distances(losses: NDArray[np.float64], kind: str) -> Statistic:
     steps = np.diff(ordered)
     ends = np.flatnonzero(
         np.append(steps > 0, False)
-    )  # the last row of every value but the largest
+    )  # the last row of every value except the largest
     widths = steps[ends]
     ranks = ends + 1.0
 

@@ -16,7 +16,7 @@ from rdiv.samples.pool import Pool, require_finite
 __all__ = ["GaussianMmd"]
 
 MEDIAN_ROWS = 500
-FACTORS = 2.0 ** np.arange(-4, 5)  # of the median, tried by bandwidth="power"
+FACTORS = 2.0 ** np.arange(-4, 5)  # multiples of the median that bandwidth="power" tries
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class GaussianMmd:
         labels, so all rows are tested. ``"power"`` learns it on one half of each sample: of nine
         multiples of the median, the one with the largest MMD over its standard deviation.
     subsample : int, optional
-        Use this many rows of the pool, chosen blind to the labels, when there are more.
+        Use at most this many rows of the pool, chosen without the labels.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def _power_proxy(
 ) -> float:
     """MMD over its standard deviation under the alternative (Liu et al. 2020, Eq. 3 and 5).
 
-    Both samples are cut to the smaller size, where the variance has its simple form.
+    Both samples are cut to the smaller size, for which the variance has a simple form.
     """
     n = min(int(is_p.sum()), int((~is_p).sum()))
     p, q = np.flatnonzero(is_p)[:n], np.flatnonzero(~is_p)[:n]

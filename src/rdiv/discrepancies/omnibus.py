@@ -27,8 +27,8 @@ __all__ = ["Omnibus", "combined"]
 class Omnibus:
     """The smallest p-value of several discrepancies, ranked among the same permutations.
 
-    It is never far from the best of its members, and of exact level without a correction for how
-    many there are.
+    Its power is close to that of its best member, and its level is exact without a correction for
+    the number of members.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ class Omnibus:
         The members are then r-div and score of this model, from one fit.
     members : sequence of discrepancies, optional
         Instead of `model`. A member may itself be a sequence: its discrepancies are combined
-        first, and count as one in the combination of all. Members with equal models share a fit.
+        first, and count as one member. Members with equal models share a fit.
 
     Notes
     -----
     Every permutation, the observed one included, is ranked among all in every member; the smallest
     of its p-values is its statistic, ties broken by the sum of their logs. If any member learns
-    with labels, all members work on the half that was held back from learning.
+    with labels, all members are tested on the half that was not used for learning.
 
     Examples
     --------
@@ -57,8 +57,8 @@ class Omnibus:
     compares = "r-div and score of one model, or any members, by their smallest p-value"
     takes = "any with gradients"
     learning = "no, unless a member does"
-    cost = "one fit; its members' costs"
-    sees = "what any member sees, at a small price"
+    cost = "one fit; the costs of its members"
+    sees = "what any member sees, with slightly less power than the best"
     citation = "Tippett 1931; this project"
     directed = False
 
@@ -101,7 +101,7 @@ class Omnibus:
         return any(getattr(each, "learns", False) for level in self.levels for each in level)
 
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Omnibus:
-        """Let the members that learn do so; the others wait for the held-out half."""
+        """Let the members that learn do so; the others are prepared on the held-out half."""
 
         def learned(each: Any) -> Any:
             return each.learn(pool, is_p, rng) if getattr(each, "learns", False) else each
@@ -127,7 +127,7 @@ class Omnibus:
 
 @dataclass(frozen=True, eq=False)
 class _Fits:
-    """Members prepared on one pool, with one fit for every model that occurs."""
+    """Members prepared on one pool, with one fit per model."""
 
     pool: Pool
     rng: np.random.Generator
@@ -142,8 +142,8 @@ class _Fits:
         prepared = found if isinstance(found, Prepared) else Prepared(found)
         if prepared.refits:
             raise InputError(
-                f"{type(member).__name__} fits its model anew for every permutation, which cannot "
-                "be combined; use score, which sees the same directions from one fit."
+                f"{type(member).__name__} refits its model for every permutation, so it cannot be "
+                "combined; use score, which sees the same directions from one fit."
             )
         return prepared
 
@@ -151,7 +151,7 @@ class _Fits:
         for known, fitted in self.known:
             if known == model:
                 return fitted
-        # The first fit draws from the stream itself, as the same model does outside an omnibus.
+        # The first fit draws from the stream itself, so that it equals a fit outside an omnibus.
         fitted = model.fit(self.pool, self.rng.spawn(1)[0] if self.known else self.rng)
         self.known.append((model, fitted))
         return fitted

@@ -1,4 +1,4 @@
-"""What a discrepancy is, and what every one says of itself."""
+"""The protocol of a discrepancy, and the description that every one has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Discrepancy(Protocol):
     """
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared | Statistic:
-        """Do all costly work, blind to labels; a bare function is as good as a `Prepared`."""
+        """Do all costly work without the labels; a statistic may stand for a `Prepared`."""
         ...
 
 
@@ -43,7 +43,7 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class Description:
-    """One discrepancy in words.
+    """The description of one discrepancy.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ class Description:
     compares : str
         What its statistic compares.
     model : str
-        What it takes for ``model=``, or "none".
+        What it accepts as ``model=``, or "none".
     learns : str
-        How it learns from labels; "no" when it is blind to them and tests all rows.
+        How it learns from labels; "no" when it does not see them and tests all rows.
     cost : str
-        What grows with the data.
+        The work that grows with the data.
     sees : str
         The differences that it finds.
     citation : str

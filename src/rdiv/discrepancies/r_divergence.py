@@ -22,10 +22,11 @@ class RDivergence:
     Parameters
     ----------
     model : Model
-        Hypothesis to fit, or what `rdiv.models.as_model` makes one of. It is fitted once;
+        Model to fit, or anything that `rdiv.models.as_model` accepts. It is fitted once;
         permutations reuse its losses.
     studentize : bool, default True
-        Rank the gap over its standard error, so that the level also holds for equal risks alone.
+        Rank the gap over its standard error, so that the level also holds, for large samples, when
+        only the risks are equal.
         False ranks the gap itself, as the paper does.
 
     Notes
@@ -62,6 +63,6 @@ class RDivergence:
         return self.from_fit(self.model.fit(pool, rng), pool)
 
     def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
-        """The same from a model that is fitted already, for use beside other tests."""
+        """The same from an already fitted model, so that several tests can share a fit."""
         losses = check_losses(fitted.losses(pool), pool, "the model")
         return mean_gap(losses, studentize=self.studentize, groups=pool.groups, strata=pool.strata)

@@ -1,4 +1,4 @@
-"""From what the user asked for to a discrepancy with its model."""
+"""Which discrepancy runs with which model, from the arguments of the user."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ KDE_COLUMNS, KDE_ROWS, MIXTURE_COLUMNS = 10, 20_000, 100
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A discrepancy that may still wait for the pool, to pick a density model by its shape.
+    """A discrepancy that may need the pool first, to choose a density model by its shape.
 
     Parameters
     ----------
     build : callable
         From the pool to the discrepancy.
     kind : str, optional
-        The only task that its model can do.
+        The only task of its model.
     notes : dict
-        What the result should say about the choice.
+        Notes about the choice, for the result.
     """
 
     build: Callable[[Pool], Any]
@@ -74,7 +74,7 @@ def choose(
     if "model" not in {field.name for field in fields(cls)}:
         _refuse(discrepancy, "needs no model", model=model, folds=folds)
         return Choice(lambda pool: cls(), "density", inputs_only if supervised else {})
-    if hasattr(cls, "model_role"):  # a classifier of p against q, a feature network: its own affair
+    if hasattr(cls, "model_role"):  # a classifier or a feature network, not a model of the target
         _refuse(discrepancy, "learns on half of the rows", model=None, folds=folds)
         test = cls(model=model)
         kind = task_of(test)

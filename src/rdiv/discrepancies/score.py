@@ -1,4 +1,4 @@
-"""Score divergence: would p and q train different models, seen from the one pooled fit."""
+"""Score divergence: whether p and q would train different models, from one pooled fit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Score", "has_gradients"]
 Floats = NDArray[np.float64]
 
 RIDGE = 0.1
-_FARTHEST = 1e12  # of a squared t: sums of its square stay finite
+_FARTHEST = 1e12  # largest squared t, so that sums of its squares stay finite
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Score:
     """Distance between the mean gradients of p and q under one model fitted on the pool.
 
     The gradient of each row's loss in the parameters has mean zero over the pool; p and q would
-    train different models when their own means differ. No model is fitted again.
+    train different models when their mean gradients differ. No model is refitted.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class Score:
         Its fitted object must offer ``gradients(pool)``.
     part : {"both", "ridge", "l4"}
         ``"ridge"`` sums squares of studentised gaps, whitened by their correlation in the pool: it
-        finds signals spread over many parameters. ``"l4"`` sums their fourth powers, parameter by
-        parameter: it finds the few that moved. ``"both"`` takes the smaller p-value of the two and
-        ranks it among the same permutations.
+        finds differences spread over many parameters. ``"l4"`` sums their fourth powers over
+        parameters: it finds differences in a few. ``"both"`` takes the smaller p-value of the two
+        and ranks it among the same permutations.
     ridge : float
         Added to the correlation matrix, whose mean eigenvalue is 1; blind to the labels.
     studentize : bool, default True
@@ -89,7 +89,7 @@ class Score:
         return self.from_fit(self.model.fit(pool, rng), pool)
 
     def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
-        """The same from a model that is fitted already."""
+        """The same from an already fitted model."""
         gradients = _gradients(fitted, pool)
         scaled, scale = standardized(gradients)
         length = ridge_squares(scaled, self.ridge)
@@ -166,7 +166,7 @@ def _row_squares(x: Floats) -> Floats:
 
 
 def _gradients(fitted: Any, pool: Pool) -> Floats:
-    """The gradients a model gave, refused if they are not finite numbers per row."""
+    """The gradients of a model, refused unless they are finite numbers per row."""
     if not has_gradients(fitted):
         raise InputTypeError(
             f"score needs a model with gradients, got {type(fitted).__name__}; use gmm, kde, pca, "

@@ -1,4 +1,4 @@
-"""One model for each side of a split: what H-divergence and cross-risk need of a model."""
+"""One model for each side of a split, for H-divergence and cross-risk."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def split_fits(
 
 
 def refittable(model: object, name: str) -> Model:
-    """The model that is fitted to each side; one that never changes has no sides."""
+    """The model to fit to each side; a frozen model is refused."""
     if isinstance(model, Frozen):
         raise InputError(
-            f"{name} fits a model to each sample, got {model}, which is never fitted again; "
-            "use r-div, or pass the model bare to have it fitted."
+            f"{name} fits a model to each sample, got {model}, which is never refitted; "
+            "use r-div, or pass the model without Frozen to have it fitted."
         )
     return as_model(model)
 
@@ -90,16 +90,16 @@ class KernelSplits:
         return _side_means(np.where(masks, under_q, under_p), masks) + np.log([n_q, n_p]).T
 
 
-# Of fits that are still in use: the tests of one draw need the same kernel matrix.
+# Kernel matrices of the fits in use: the tests of one draw need the same matrix.
 _kernels: WeakKeyDictionary[FittedKernelDensity, KernelSplits] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class RefitSplits:
-    """A model fitted anew to each side of a split, by one rule for the observed and all others.
+    """A model refitted to each side of a split, by one rule for the observed split and all others.
 
-    The start is the label-blind pooled fit (``warm``) or none; the randomness is a function of the
-    split alone, whichever side is called p.
+    With ``warm`` a fit starts from the pooled fit, which has seen no labels. The randomness depends
+    on the split alone, not on which side is called p.
     """
 
     model: Model
@@ -113,7 +113,7 @@ class RefitSplits:
 
     @property
     def cost(self) -> str:
-        """How many models each split takes."""
+        """How many models are fitted per split."""
         folds = len(self.fitted.fits) if isinstance(self.fitted, FittedCrossFit) else 1
         return f"{2 * folds} models for each split"
 
@@ -138,7 +138,7 @@ class RefitSplits:
         )
 
     def _streams(self, mask: NDArray[np.bool_]) -> list[np.random.Generator]:
-        """Streams of both sides: the side that holds row 0 gets the first of the split's two."""
+        """The random streams of both sides; the side that holds row 0 gets the first one."""
         first = mask if mask[0] else ~mask
         digest = hashlib.blake2b(np.packbits(first).tobytes(), digest_size=16).digest()
         seeds = np.random.SeedSequence([self.entropy, int.from_bytes(digest)]).spawn(2)

@@ -1,4 +1,4 @@
-"""Input columns as a few bins with readable names: what slices and columns are made of."""
+"""Input columns cut into a few bins with readable names, for slices and columns."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class InputColumn:
     n_bins : int
     conditions : tuple of (str, tuple of int)
         Readable conditions, and the bins in which each holds.
-    simple : int
-        So many of them, the first ones, also serve beside a condition on another column.
+    n_pairable : int
+        How many of the first conditions are also combined with one on another column.
     """
 
     name: str
     codes: NDArray[np.intp]
     n_bins: int
     conditions: tuple[tuple[str, tuple[int, ...]], ...]
-    simple: int
+    n_pairable: int
 
     @cached_property
     def holds(self) -> Floats:
@@ -57,9 +57,9 @@ class InputColumn:
 
 
 def input_columns(pool: Pool) -> list[InputColumn]:
-    """The columns of a pool in bins, by quantiles, values or levels of its own rows.
+    """The columns of a pool in bins: quantiles, values or levels of its rows.
 
-    Conditions are evaluated as they read: thresholds are rounded before they are used.
+    Conditions hold exactly as printed: thresholds are rounded before they are used.
 
     Examples
     --------
@@ -103,17 +103,17 @@ def _binned_numbers(name: str, values: Floats, temporal: bool = False) -> InputC
     if not known.all():
         codes[~known] = n_bins
         conditions.append((f"{name} is missing", (n_bins,)))
-    simple = len(conditions)
+    n_pairable = len(conditions)
     for low in range(len(texts)):
         for high in range(low + 1, len(texts)):
             single = discrete and high == low + 1
             text = f"{name} = {texts[low]}" if single else f"{texts[low]} <= {name} < {texts[high]}"
             conditions.append((text, tuple(range(low + 1, high + 1))))
-    return InputColumn(name, codes, n_bins + int(not known.all()), tuple(conditions), simple)
+    return InputColumn(name, codes, n_bins + int(not known.all()), tuple(conditions), n_pairable)
 
 
 def _thresholds(values: Floats, temporal: bool) -> tuple[Floats, list[str], bool]:
-    """Rounded places that cut the values into bins, how they read, whether each value has one."""
+    """Rounded thresholds between bins, their texts, and whether each value has its own bin."""
     distinct = np.unique(values)
     if len(distinct) < 2:
         return np.zeros(0), [], False
@@ -134,7 +134,7 @@ def _thresholds(values: Floats, temporal: bool) -> tuple[Floats, list[str], bool
 
 
 def _readable(value: float, room: float) -> str:
-    """The shortest decimal number at most a tenth of the room below a value."""
+    """The shortest decimal number that is at most a tenth of the room below the value."""
     number = Decimal(repr(value))
     for digits in range(1, 17):
         unit = Decimal((0, (1,), number.adjusted() - digits + 1))
@@ -154,7 +154,7 @@ def _times(cuts: Floats) -> tuple[Floats, list[str]]:
 
 
 def _binned_levels(name: str, texts: list[str | None]) -> InputColumn:
-    """A bin for each frequent level, one for all others, one for missing values."""
+    """One bin per frequent level, one for all other levels, one for missing values."""
     counts = Counter(text for text in texts if text is not None)
     fewest = max(2.0, RARE_SHARE * len(texts))
     levels = sorted((level for level, count in counts.items() if count >= fewest),

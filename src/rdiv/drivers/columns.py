@@ -1,4 +1,4 @@
-"""Columns: how much of the risk gap, and of the score gap, goes with each input column."""
+"""Columns: how much of the gap in mean loss, and in the gradients, each input column carries."""
 
 from __future__ import annotations
 
@@ -26,25 +26,27 @@ Floats = NDArray[np.float64]
 MOST_COLUMNS = 40
 MOST_ROWS = 50_000
 FEWEST_IN_BIN = 20
-SEEN = 0.01  # a column goes with the loss when a Wald test says so at this level over all columns
+RELATED_LEVEL = (
+    0.01  # level, over all columns, of the Wald test that a column is related to the loss
+)
 _BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False)
 class AdditiveLoss:
-    """A function of the bin for each column that was seen to go with the loss.
+    """An additive fit of the loss: a number per bin of each column that is related to it.
 
     Parameters
     ----------
     columns : tuple of int
-        Which inputs those are.
+        The places of these columns among the inputs.
     heights : tuple of (bins,) arrays
-        The part of the loss that goes with each bin, against the largest bin of the column.
+        The loss in each bin, relative to the largest bin of the column.
     bins : tuple of integer arrays
-        The bins with a height of their own.
+        The bins that have a height.
     covariances : tuple of (free bins, free bins) arrays
-        Of the heights, robust to unequal variances (and to groups).
-    whole : (f, f) array
+        Covariances of the heights, robust to unequal variances (and to groups).
+    covariance : (f, f) array
         Covariance of all heights of all these columns.
     """
 
@@ -52,7 +54,7 @@ class AdditiveLoss:
     heights: tuple[Floats, ...]
     bins: tuple[NDArray[np.intp], ...]
     covariances: tuple[Floats, ...]
-    whole: Floats
+    covariance: Floats
 
 
 def fit_additive(
@@ -60,7 +62,7 @@ def fit_additive(
 ) -> AdditiveLoss:
     """Fit the losses by least squares on the bins of all columns together.
 
-    Of more than ``MOST_COLUMNS`` columns only those that go best with the loss by themselves are
+    Of more than ``MOST_COLUMNS`` columns only those that best explain the loss on their own are
     used, and of more than ``MOST_ROWS`` rows the first ones (of a shuffled pool).
 
     Examples
@@ -82,11 +84,11 @@ def fit_additive(
         return AdditiveLoss((), (), (), (), np.zeros((0, 0)))
     design = _Design([codes[j] for j in chosen], [bins[j] for j in chosen], len(y))
     beta, covariance = _least_squares(design, y, None if groups is None else groups[rows])
-    return _seen(inputs, chosen, bins, beta, covariance)
+    return _related_columns(inputs, chosen, bins, beta, covariance)
 
 
 def _free_bins(codes: NDArray[np.intp], n_bins: int) -> NDArray[np.intp]:
-    """Bins with enough rows, but for the largest, to which all others are compared."""
+    """Bins with enough rows, except the largest, to which all others are compared."""
     counts = np.bincount(codes, minlength=n_bins)
     free = counts >= FEWEST_IN_BIN
     free[np.argmax(counts)] = False
@@ -94,7 +96,7 @@ def _free_bins(codes: NDArray[np.intp], n_bins: int) -> NDArray[np.intp]:
 
 
 def _promising(codes: list[NDArray[np.intp]], bins: list[NDArray[np.intp]], y: Floats) -> list[int]:
-    """The columns with free bins, or the ones that go best with the loss if there are many."""
+    """The columns with free bins; if there are many, those that best explain the loss."""
     from scipy.special import chdtrc
 
     able = [j for j, free in enumerate(bins) if len(free)]
@@ -112,7 +114,7 @@ def _promising(codes: list[NDArray[np.intp]], bins: list[NDArray[np.intp]], y: F
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """A one and a 0/1 column for each free bin, made a block of rows at a time."""
+    """An intercept and a 0/1 column per free bin, made in blocks of rows."""
 
     codes: list[NDArray[np.intp]]
     bins: list[NDArray[np.intp]]
@@ -152,14 +154,14 @@ def _least_squares(
     return beta, inverse @ meat @ inverse
 
 
-def _seen(
+def _related_columns(
     inputs: list[InputColumn],
     chosen: list[int],
     bins: list[NDArray[np.intp]],
     beta: Floats,
     covariance: Floats,
 ) -> AdditiveLoss:
-    """Keep the columns whose heights differ from 0 beyond doubt."""
+    """Keep the columns whose heights differ significantly from 0."""
     from scipy.special import chdtrc
 
     columns, heights, kept, places = [], [], [], []
@@ -170,17 +172,21 @@ def _seen(
         block = covariance[np.ix_(part, part)]
         wald = beta[part] @ np.linalg.pinv(block, rcond=1e-9, hermitian=True) @ beta[part]
         rank = max(int(np.linalg.matrix_rank(block, hermitian=True)), 1)
-        if chdtrc(rank, wald) <= SEEN / len(inputs):
+        if chdtrc(rank, wald) <= RELATED_LEVEL / len(inputs):
             own = np.zeros(inputs[j].n_bins)
             own[bins[j]] = beta[part]
             columns.append(j)
             heights.append(own)
             kept.append(bins[j])
             places.append(part)
-    whole = np.concatenate(places) if places else np.zeros(0, dtype=np.intp)
+    used = np.concatenate(places) if places else np.zeros(0, dtype=np.intp)
     blocks = tuple(covariance[np.ix_(part, part)] for part in places)
     return AdditiveLoss(
-        tuple(columns), tuple(heights), tuple(kept), blocks, covariance[np.ix_(whole, whole)]
+        tuple(columns),
+        tuple(heights),
+        tuple(kept),
+        blocks,
+        covariance[np.ix_(used, used)],
     )
 
 
@@ -188,13 +194,13 @@ NULL = (
     "the null of a column is an equal mean contribution in both samples (or equal mean gradients); "
     "step-down studentised max-T over all of them is exact when both samples come from one "
     "distribution, otherwise asymptotic for each column and approximate for the family when sizes "
-    "and correlations both differ; a column carries the gap, it is not said to cause it"
+    "and correlations both differ; a column that carries the gap need not cause it"
 )
 
 
 @dataclass(frozen=True)
 class ColumnFindings:
-    """The columns, and the part of the gap that goes with none."""
+    """The columns, and the part of the gap that belongs to none."""
 
     columns: tuple[ColumnDriver, ...]
     rest: float
@@ -212,14 +218,14 @@ def driving_columns(
     rng: np.random.Generator,
     held_out: bool,
 ) -> ColumnFindings:
-    """What every column contributes to the gap, with adjusted p-values.
+    """The contribution of every column to the gap, with adjusted p-values.
 
     Parameters
     ----------
     pool, inputs, losses, is_p
-        Of the same rows.
+        All of the same rows.
     scores : dict of (n, m) arrays
-        Gradients that belong to each column, by its name; empty for a model without such.
+        Gradients of each column, by its name; empty for a model without such gradients.
     held_out : bool
         The losses are out of fold; otherwise there are no intervals.
     """
@@ -234,15 +240,15 @@ def driving_columns(
     prepared = Prepared(statistic, combine=lambda parts: parts[:, 0], width=width)
     null = permute(prepared, is_p, settings, rng=rng, groups=pool.groups, strata=pool.strata)
     gaps, errors = (part[0] for part in risk(is_p[None]))
-    rest = len(additive.columns)  # what is left over comes after the columns, and is not tested
+    rest = len(additive.columns)  # the rest comes after the columns and is not tested
     tested = np.delete(null.parts, rest, axis=1)
     pvalues = step_down(tested) if tested.shape[1] else np.zeros(0)
     intervals = [
         gap_interval(float(gap), float(error), critical_value(null.parts[1:, j], settings.alpha))
         for j, (gap, error) in enumerate(zip(gaps, errors, strict=True))
     ]
-    whole = float(gaps.sum())
-    flat = abs(whole) <= 1e-12 * float(np.abs(losses - losses.mean()).max())
+    gap = float(gaps.sum())
+    flat = abs(gap) <= 1e-12 * float(np.abs(losses - losses.mean()).max())
     drivers = []
     for j, column in enumerate(inputs):
         found = ColumnDriver(column.name, 0.0, None, None if flat else 0.0, 1.0)
@@ -252,7 +258,7 @@ def driving_columns(
                 found,
                 contribution=float(gaps[place]),
                 interval=intervals[place] if held_out else None,
-                share=None if flat else float(gaps[place]) / whole,
+                share=None if flat else float(gaps[place]) / gap,
                 pvalue=float(pvalues[place]),
             )
         if column.name in score.names:
@@ -291,9 +297,9 @@ class _Scores:
 class _Contributions:
     """From masks to the contribution of each column and of the rest, and their standard errors.
 
-    A contribution is the gap of the mean heights of the bins. Its variance has two parts: which
-    bins the rows happened to fall in, and how well the heights are known; without the second a
-    column that moved, but does not matter, would be blamed for the noise of its heights.
+    A contribution is the gap of the mean heights of the bins. Its variance has two parts: that of
+    the bins of the rows, and that of the estimated heights. Without the second part, a column that
+    shifted but is unrelated to the loss would look significant by the noise of its heights.
     """
 
     def __init__(
@@ -309,7 +315,7 @@ class _Contributions:
         rest = losses - np.sum(heights, axis=0) if heights else losses
         self.measure = gaps_and_errors(np.stack([*heights, rest], axis=1), groups, strata)
         self.covariances = additive.covariances
-        self.whole = additive.whole
+        self.covariance = additive.covariance
         self.bins = None
         if heights:
             shown = [
@@ -331,7 +337,7 @@ class _Contributions:
                 part = moved[:, start : start + len(covariance)]
                 start += len(covariance)
                 squares[:, j] += np.einsum("bi,ij,bj->b", part, covariance, part)
-            squares[:, -1] += np.einsum("bi,ij,bj->b", moved, self.whole, moved)
+            squares[:, -1] += np.einsum("bi,ij,bj->b", moved, self.covariance, moved)
         return gaps, np.sqrt(np.maximum(squares, 0.0))
 
 

@@ -1,4 +1,4 @@
-"""What was found to drive a shift: frozen objects, printable, and ready for JSON."""
+"""The rows, slices and columns that carry a shift, as text and for JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rdiv.inference.intervals import Interval
 
 __all__ = ["ColumnDriver", "Drivers", "RowDriver", "SliceDriver"]
 
-_SHOWN = 3  # of each kind, in text
+_SHOWN = 3  # most rows, slices and columns each that the text lists
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class RowDriver:
     ----------
     sample : {"reference", "current"}
     index : int
-        Its place in the sample as it was given, counted from 0.
+        Its place in the sample as given, counted from 0.
     loss : float
     share : float, optional
         What it adds to the gap, over the gap; the shares of all rows of a sample sum to 1. None
@@ -46,24 +46,24 @@ class RowDriver:
 
 @dataclass(frozen=True)
 class SliceDriver:
-    """A part of the inputs in which the gap concentrates.
+    """A part of the inputs where the gap is concentrated.
 
     Parameters
     ----------
     clauses : tuple of str
         Conditions that hold together, such as ``("age >= 52", "region = west")``.
     gap, gap_outside : float
-        Mean loss on current minus that on reference, inside and outside of the slice, on the rows
-        that did not help to find it.
+        Mean loss on current minus that on reference, inside and outside of the slice, on rows that
+        were not used to find it.
     interval : Interval, optional
-        Of the gap inside, for all slices reported together; None for in-sample losses.
+        Interval of the gap inside, adjusted for all reported slices; None for in-sample losses.
     share_p, share_q : float
-        Which part of the reference and of the current rows lies inside.
+        Share of the reference and of the current rows inside.
     n_p, n_q : int
         Rows inside on which it was tested.
     pvalue : float
-        That the gap inside differs from the gap outside in the direction found, adjusted for all
-        slices reported.
+        p-value that the gap inside differs from the gap outside in the direction found, adjusted
+        for all reported slices.
 
     Examples
     --------
@@ -90,26 +90,26 @@ class SliceDriver:
 
 @dataclass(frozen=True)
 class ColumnDriver:
-    """How much of the gap goes with one input column.
+    """How much of the gap one input column carries.
 
     Parameters
     ----------
     name : str
     contribution : float
-        How much the mean loss rises because this column takes other values in current; the
-        contributions of all columns and the rest sum to the gap. 0 for a column whose values
-        were not seen to go with the loss.
+        The rise in mean loss that goes with other values of this column in current; the
+        contributions of all columns and the rest sum to the gap. 0 for a column whose values were
+        not found to be related to the loss.
     interval : Interval, optional
-        Of the contribution alone; None where it is 0 by that rule.
+        Interval of this contribution alone; None where the contribution is 0 by that rule.
     share : float, optional
         The contribution over the gap; None when there is no gap.
     pvalue : float
-        Of an equal mean contribution, adjusted for all columns.
+        p-value of an equal mean contribution in both samples, adjusted for all columns.
     score : float, optional
-        The largest studentised gap among the gradients that belong to the column; None for a
-        model without such gradients.
+        The largest studentised gap among the gradients of the column; None for a model without
+        such gradients.
     score_pvalue : float, optional
-        Of equal mean gradients, adjusted for all columns; one family with `pvalue`.
+        p-value of equal mean gradients, adjusted for all columns; one family with `pvalue`.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class ColumnDriver:
 
     @property
     def smallest_pvalue(self) -> float:
-        """The smaller of the two adjusted p-values, both of one family."""
+        """The smaller of the two adjusted p-values, which are of one family."""
         return min(self.pvalue, 1.0 if self.score_pvalue is None else self.score_pvalue)
 
 
@@ -140,15 +140,14 @@ class Drivers:
     rows : tuple of RowDriver
         Those of current first, each sample by share.
     slices : tuple of SliceDriver
-        By p-value; also those that were found but not confirmed, since a search always finds
-        some.
+        By p-value, including those that were found but not confirmed: a search always finds some.
     columns : tuple of ColumnDriver
         By p-value.
     rest : float, optional
-        The part of the gap that goes with no column: the loss changed at equal inputs.
+        The part of the gap that belongs to no column: the loss changed at equal inputs.
     rest_interval : Interval, optional
     alpha : float
-        Level of the slices together, and of the columns together.
+        Level of all slices together, and of all columns together.
     notes : mapping of str
         What was tested and how, and why something is missing: ``"rows"``, ``"slices"``,
         ``"columns"``, ``"score"``, ``"sampled"``, ``"intervals"``, ``"level"``.
@@ -183,11 +182,11 @@ class Drivers:
         return tuple(found for found in self.slices if found.pvalue <= self.alpha)
 
     def confirmed_columns(self) -> tuple[ColumnDriver, ...]:
-        """Columns one of whose adjusted p-values is at most alpha."""
+        """Columns with an adjusted p-value of at most alpha."""
         return tuple(found for found in self.columns if found.smallest_pvalue <= self.alpha)
 
     def lines(self, worse: Literal["reference", "current"] | None = None) -> list[str]:
-        """What was confirmed, one line a driver, for a terminal.
+        """The confirmed drivers, one line each, for a terminal.
 
         Parameters
         ----------
@@ -222,9 +221,7 @@ def _column_line(found: ColumnDriver, alpha: float) -> str:
     if found.pvalue <= alpha:
         parts.append(f"carries {found.contribution:+.3g} of the gap (p = {found.pvalue:.3g})")
     if found.score_pvalue is not None and found.score_pvalue <= alpha:
-        parts.append(
-            f"would be weighed otherwise by a new fit (score p = {found.score_pvalue:.3g})"
-        )
+        parts.append(f"would get another weight in a new fit (score p = {found.score_pvalue:.3g})")
     return f"column {found.name}: {'; '.join(parts)}"
 
 

@@ -68,11 +68,12 @@ def driving_rows(losses: Floats, pooled: PooledSamples) -> tuple[RowDriver, ...]
 def row_shares(
     losses: Floats, is_p: NDArray[np.bool_], strata: NDArray[np.intp] | None = None
 ) -> Floats | None:
-    """What each row adds to the gap, over the gap; each sample sums to 1. None without a gap.
+    """The share of the gap that each row adds; each sample sums to 1. None without a gap.
 
-    A row of current adds its loss less the mean loss of reference, over the rows of current; a row
-    of reference the mean loss of current less its own, over the rows of reference. With strata the
-    means are those of the row's stratum, which weighs ``n_p n_q / n``.
+    A row of current adds its loss minus the mean loss of reference, divided by the number of rows
+    of current; a row of reference adds the mean loss of current minus its own loss, divided by the
+    number of rows of reference. With strata the means are those of the row's stratum, which has the
+    weight ``n_p n_q / n``.
 
     Examples
     --------
@@ -121,7 +122,7 @@ def _cells(pool: Pool, rows: NDArray[np.intp]) -> list[dict[str, Any]]:
 
 
 def _short(value: Any) -> Any:
-    """A value that JSON knows, text cut."""
+    """A value of a JSON type, with long text cut."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float):

@@ -1,4 +1,4 @@
-"""Search for readable slices in which a loss gap concentrates, on rows kept for that alone."""
+"""Search for readable slices where the gap is concentrated, on rows used for nothing else."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Candidate", "search_slices"]
 
 Floats = NDArray[np.float64]
 
-MOST_SLICES = 3  # found by one search
+MOST_SLICES = 3  # per search
 MOST_PAIRED = 20  # columns whose conditions are tried two at a time
 SMALLEST_SHARE = 0.02  # of either sample, inside and outside
 FEWEST_ROWS = 20  # of either sample, inside and outside
-SECOND_CLAUSE = 0.25  # what a second condition must add to the ratio
+SECOND_CLAUSE = 0.25  # the least that a second condition must add to the ratio
 WORTH_TESTING = 2.0
 
 
@@ -32,7 +32,7 @@ class Candidate:
     conditions : tuple of int
         Of each of these columns.
     ratio : float
-        Gap inside less gap outside, current minus reference, over its standard error.
+        Gap inside minus gap outside, current minus reference, over its standard error.
     """
 
     columns: tuple[int, ...]
@@ -41,7 +41,7 @@ class Candidate:
 
     @property
     def score(self) -> float:
-        """What the search ranks by."""
+        """The number by which the search ranks slices."""
         return abs(self.ratio) - SECOND_CLAUSE * (len(self.columns) - 1)
 
     def inside(self, inputs: list[InputColumn]) -> NDArray[np.bool_]:
@@ -60,12 +60,12 @@ class Candidate:
 def search_slices(
     inputs: list[InputColumn], losses: Floats, is_p: NDArray[np.bool_]
 ) -> list[Candidate]:
-    """A few slices, the clearest first, each looked for outside of those before.
+    """A few slices, the clearest first; each is searched outside of those before it.
 
     Parameters
     ----------
     inputs : list of InputColumn
-        With the bins of the rows to search.
+        The bins of the rows to search.
     losses : (n,) array
     is_p : (n,) mask
 
@@ -130,13 +130,13 @@ def _pair(
     inputs: list[InputColumn], j: int, k: int, losses: Floats, is_p: NDArray[np.bool_]
 ) -> Candidate | None:
     first, second = inputs[j], inputs[k]
-    if not first.simple or not second.simple:
+    if not first.n_pairable or not second.n_pairable:
         return None
     codes = first.codes * second.n_bins + second.codes
     flat = _moments(codes, first.n_bins * second.n_bins, losses, is_p)
     cells = flat.reshape(first.n_bins, second.n_bins, 6)
-    inside = np.tensordot(first.holds[: first.simple], cells, 1)  # (c, bins of second, 6)
-    inside = np.tensordot(second.holds[: second.simple], inside, (1, 1))  # (d, c, 6)
+    inside = np.tensordot(first.holds[: first.n_pairable], cells, 1)  # (c, bins of second, 6)
+    inside = np.tensordot(second.holds[: second.n_pairable], inside, (1, 1))  # (d, c, 6)
     ratio = _concentration(inside.reshape(*inside.shape[:2], 2, 3), flat.sum(axis=0))
     d, c = divmod(int(np.argmax(np.abs(ratio))), ratio.shape[1])
     return Candidate((j, k), (c, d), float(ratio[d, c]))
@@ -154,10 +154,10 @@ def _moments(
 
 
 def _concentration(inside: Floats, total: Floats) -> Floats:
-    """Studentised difference of the gaps inside and outside; 0 where it is not to be reported.
+    """Studentised difference of the gaps inside and outside; 0 for slices that do not qualify.
 
-    A slice must have enough rows of both samples, and the larger gap of the two: the smaller one
-    belongs to what surrounds it.
+    A slice qualifies when it has enough rows of both samples, inside and outside, and when the gap
+    inside is the larger one.
     """
     outside = total - inside
     fewest = np.maximum(FEWEST_ROWS, SMALLEST_SHARE * total[:, 0])

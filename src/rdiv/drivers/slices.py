@@ -37,8 +37,8 @@ class SliceGaps:
     gap_inside, gap_outside, error_inside : arrays
         Gaps of mean losses, and the standard error of the first.
     inside, excess : arrays
-        The gap inside, and the gap inside less the one outside, over their standard errors; 0
-        where a side has fewer than two rows (or groups) inside or outside.
+        The gap inside, and the gap inside minus the gap outside, over their standard errors; 0
+        where a sample has fewer than two rows (or groups) inside or outside.
     """
 
     gap_inside: Floats
@@ -105,7 +105,7 @@ def _unit_columns(
 
 
 def _side(sums: Floats) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.bool_]]:
-    """Means in and out, variance of the first and of their difference, whether all is known."""
+    """Means inside and outside, variances of the first and of the difference, whether defined."""
     n, m, a, c, units_in, units_out, aa, an, nn, cc, cm, mm, ac, am, nc, nm = sums.swapaxes(0, 1)
     enough = (np.round(units_in) >= 2) & (np.round(units_out) >= 2)
     n, m = np.maximum(n, 1), np.maximum(m, 1)
@@ -119,7 +119,7 @@ def _side(sums: Floats) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.bool
 
 
 def _positive(spread: Floats, squares: Floats) -> Floats:
-    """What is rounding error counts as no spread."""
+    """The spread, with rounding errors set to 0."""
     return np.where(spread <= _ROUNDING * np.abs(squares), 0.0, spread)
 
 
@@ -151,22 +151,23 @@ def driving_slices(
     rng: np.random.Generator,
     held_out: bool,
 ) -> tuple[SliceDriver, ...]:
-    """Slices in which the gap concentrates, with adjusted p-values and simultaneous intervals.
+    """Slices where the gap is concentrated, with adjusted p-values and simultaneous intervals.
 
     Parameters
     ----------
     pool : Pool
         For its groups and copies of rows, which stay in one half.
     inputs, losses, is_p
-        Of the same rows.
+        All of the same rows.
     held_out : bool
         The losses are out of fold; otherwise there are no intervals.
 
     Notes
     -----
-    The labels of one half choose the slices and their direction, those of the other are permuted.
-    Each way round is a valid test at half the level, and a slice that one half misses has a second
-    chance. A slice that mostly repeats one with a smaller p-value is left out.
+    The labels of one half choose the slices and their direction; those of the other half are
+    permuted. Then the halves change roles. Each of the two is a valid test at half the level, and a
+    slice that one half misses has a second chance. A slice that mostly repeats one with a smaller
+    p-value is left out.
     """
     halving, *drawing = rng.spawn(1 + WAYS)
     parts = halves_of(pool, is_p, halving)
@@ -185,11 +186,11 @@ def driving_slices(
     return _without_repeats(tested)
 
 
-_Tested = tuple[SliceDriver, float, NDArray[np.bool_]]  # what was found, its ratio, its rows
+_Tested = tuple[SliceDriver, float, NDArray[np.bool_]]  # the slice, its ratio, its rows
 
 
 def _without_repeats(tested: list[_Tested]) -> tuple[SliceDriver, ...]:
-    """The slices by p-value, equal ones by their ratio, without those that repeat a better one."""
+    """The slices by p-value, then by ratio, without those that repeat a better one."""
     kept: list[_Tested] = []
     for found in sorted(tested, key=lambda one: (one[0].pvalue, -one[1])):
         rows = found[2]
@@ -201,7 +202,7 @@ def _without_repeats(tested: list[_Tested]) -> tuple[SliceDriver, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Half:
-    """The rows on which slices are tested that the other half has found."""
+    """The rows on which the slices found in the other half are tested."""
 
     inputs: list[InputColumn]
     losses: Floats

@@ -21,14 +21,14 @@ def min_p(parts: Floats) -> Floats:
     Parameters
     ----------
     parts : (1 + B, k) array
-        A row for every split, the observed one first; large means different.
+        One row per split, the observed one first; large means different.
 
     Returns
     -------
     (1 + B,) array
-        ``-log10`` of the smallest p-value of each row, plus a fraction of the least step between
-        two such numbers that grows with the other p-values' evidence. Every row is ranked among
-        all rows alike, so exchanging rows exchanges the numbers and nothing else.
+        ``-log10`` of the smallest p-value of each row, plus a tie-break smaller than the least step
+        between two such numbers, which grows with the evidence of the other p-values. All rows are
+        ranked in the same way, so permuting the rows permutes the numbers.
 
     Notes
     -----
@@ -56,7 +56,7 @@ def nested_min_p(members: Sequence[tuple[int, Combine | None]]) -> Combine:
     Parameters
     ----------
     members : sequence of pairs
-        How many columns a member has, and how it combines them (None for one column).
+        The number of columns of a member, and how it combines them (None for one column).
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The permutation engine: masks and numbers, no models.
 
-One p-value formula, one rule for stopping early, one way to spread work; every test uses them.
+One formula for p-values, one rule for early stopping, one way to run work in parallel.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "permute",
 ]
 
-_WORTH_PROCESSES = 5.0  # seconds of refits, by the time of the first, that pay for processes
+_WORTH_PROCESSES = 5.0  # expected seconds of all refits from which processes are started
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class PermutationSettings:
     n_resamples : int
         Permutations to draw, B. A test that refits may stop earlier.
     n_jobs : int, optional
-        Tasks at a time; the result does not depend on it. Refits that take a few seconds together
-        are done in turn all the same: starting processes would take longer.
+        Tasks at a time; the result does not depend on it. Refits that take only a few seconds in
+        total are not run in parallel: starting processes would take longer.
     """
 
     alpha: float = 0.05
@@ -55,16 +55,16 @@ class PermutationSettings:
 
 @dataclass(frozen=True, eq=False)
 class Null:
-    """What a permutation test compared.
+    """The observed statistic, the null distribution and the p-value of a permutation test.
 
     Parameters
     ----------
     parts : (1 + B, k) array
         Statistics of the observed split (row 0) and of every permutation that ran.
     ranked : float
-        The observed number that was compared.
+        The observed number that was ranked.
     null_distribution : (B,) array
-        What it was compared with.
+        The numbers that it was ranked among.
     pvalue : float
     """
 
@@ -74,7 +74,7 @@ class Null:
     pvalue: float
 
     def of(self, member: Prepared, columns: slice) -> Null:
-        """What one member of a combination finds in its own columns, without another run."""
+        """The null of one member of a combination, from its own columns, without another run."""
         return _null_of(member, self.parts[:, columns])
 
 
@@ -135,7 +135,8 @@ def _null_of(prepared: Prepared, parts: NDArray[np.float64]) -> Null:
 def permutation_pvalue(observed: float, null: NDArray[np.float64]) -> float:
     """``(1 + #{null >= observed}) / (1 + B)``: valid at every B, never 0.
 
-    The observed split is one of the equally likely ones, hence the 1 (Phipson and Smyth 2010).
+    The observed split is one of the equally likely splits, which is why 1 is added (Phipson and
+    Smyth 2010).
     Like scipy we count null values within a relative tolerance of the observed one as ties; ours,
     `rdiv.inference.ties.TIE_TOLERANCE`, is wide enough for small gaps between sums of millions of
     losses.
@@ -149,7 +150,7 @@ def permutation_pvalue(observed: float, null: NDArray[np.float64]) -> float:
 
 
 def allowed_exceedances(alpha: float, n_resamples: int) -> int:
-    """From this many null values at or above the observed one, the test cannot reject any more.
+    """The number of null values at or above the observed one from which a test cannot reject.
 
     Examples
     --------
@@ -170,12 +171,12 @@ def _evaluate(prepared: Prepared, masks: Masks) -> NDArray[np.float64]:
     values = values.reshape(len(masks), -1)
     if prepared.width is not None and values.shape[1] != prepared.width:
         raise InputError(
-            f"the statistic was said to have {prepared.width} columns, got {values.shape[1]}; "
+            f"the statistic was declared to have {prepared.width} columns, got {values.shape[1]}; "
             "correct `width`."
         )
     if values.shape[1] > 1 and prepared.combine is None:
         raise InputError(
-            f"a statistic with {values.shape[1]} parts needs `combine` to make one number of them."
+            f"a statistic with {values.shape[1]} parts needs `combine` to make them one number."
         )
     if np.isnan(values).any():
         raise InputError(
@@ -198,7 +199,7 @@ def _combine(prepared: Prepared, parts: NDArray[np.float64]) -> NDArray[np.float
 
 
 def _spread(function: Any, tasks: list[Any], n_jobs: int | None) -> list[Any]:
-    """Run tasks in threads (the work is in BLAS, which releases the lock), in their order."""
+    """Run tasks in threads and keep their order; BLAS does the work and releases the lock."""
     from joblib import Parallel, delayed, effective_n_jobs
 
     if n_jobs in (None, 1) or len(tasks) < 2 or effective_n_jobs(n_jobs) == 1:
@@ -215,7 +216,7 @@ def _sequential(
     draws: Iterator[Masks],
     settings: PermutationSettings,
 ) -> Null:
-    """One mask a task, stopping when the decision is certain (Besag and Clifford 1991).
+    """One mask per task, stopping when the decision is certain (Besag and Clifford 1991).
 
     After ``h = floor(alpha (B + 1))`` exceedances at draw ``l`` the p-value is ``h / l``, which is
     above alpha and still valid. Draws count in the order of their masks, so the result does not

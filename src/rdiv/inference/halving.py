@@ -9,8 +9,8 @@ from rdiv.errors import InputError
 
 __all__ = ["Halves", "halves"]
 
-FEWEST = 4  # rows or groups of each sample
-_MOST_COPIES = 4  # of a row on average, for copies to be kept together
+FEWEST = 4  # rows or groups per sample
+_MOST_COPIES = 4  # copies stay together when a distinct row has at most this many, on average
 _TRIES = 100
 
 Halves = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -26,9 +26,9 @@ def halves(
 ) -> Halves:
     """Rows to learn on and rows to test on: a random half of each sample.
 
-    Groups stay whole and strata are halved one by one. Copies of a row stay together, or a test
-    would be judged on rows that it has learned, with the other label where a row is in both
-    samples; only data with few distinct rows are halved row by row.
+    Groups stay whole and each stratum is halved. Copies of a row stay together: otherwise a test
+    would be judged on rows that it has learned, even with the other label when a row is in both
+    samples. Only data with few distinct rows are halved row by row.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def halves(
 
     Notes
     -----
-    Given the rows to test, and how many of them are from p, every way to label them is equally
-    likely under the null, because the draw looks at nothing but counts of labels.
+    Given the rows to test, and how many of them are from p, every permutation of their labels is
+    equally likely under the null, because the halves depend only on the number of rows per sample.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def halves(
 def _with_copies(
     first_copy: NDArray[np.intp], is_p: NDArray[np.bool_], rng: np.random.Generator
 ) -> Halves:
-    """Half of the distinct rows, blind to labels; drawn again if a half lacks rows of a sample."""
+    """A random half of the distinct rows; drawn again if a half has too few rows of a sample."""
     _, unit = np.unique(first_copy, return_inverse=True)
     distinct = int(unit.max()) + 1
     for _ in range(_TRIES):
@@ -97,7 +97,7 @@ def _sides(learns: NDArray[np.bool_]) -> Halves:
 def _offsets(
     strata: NDArray[np.intp] | None, first: NDArray[np.intp], rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Which half an odd unit of a stratum falls into: by chance, a matched pair together."""
+    """The half of the odd unit of each stratum, at random; a matched pair stays together."""
     if strata is None:
         return np.zeros(len(first), dtype=np.intp)
     codes = strata[first]

@@ -1,7 +1,7 @@
-"""How sure, and how many rows: intervals and detectable gaps from one standard error.
+"""Intervals, detectable gaps and rows needed, all from one standard error.
 
-A gap is judged by its ratio to its standard error, and that ratio by its permutation quantile; an
-interval, the smallest gap that would be found and the p-value therefore all agree.
+The ratio of a gap to its standard error is compared with a permutation quantile. The interval, the
+smallest detectable gap and the p-value therefore agree.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 MOST_ROWS = 10**12
-"""Rows beyond which a plan gives up."""
+"""Largest number of rows that a plan considers."""
 
 
 class Interval(NamedTuple):
@@ -58,7 +58,7 @@ def critical_value(null_distribution: NDArray[np.float64], alpha: float) -> floa
 def gap_interval(gap: float, standard_error: float, critical: float) -> Interval:
     """``gap +- critical * standard_error``; it excludes 0 exactly when the test rejects.
 
-    Without any spread (a standard error of 0) nothing is known when the null has none either.
+    With a standard error of 0 the interval is unbounded when the null has no spread either.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def gap_interval(gap: float, standard_error: float, critical: float) -> Interval
 
 
 def smallest_detectable_gap(standard_error: float, critical: float, power: float = 0.8) -> float:
-    """The gap that a test of this size finds with the given probability.
+    """The gap that a test with this standard error detects with probability `power`.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def smallest_detectable_gap(standard_error: float, critical: float, power: float
 
 
 def power_of_gap(gap: float, standard_error: float, critical: float) -> float:
-    """How probably a gap of this size is found, in either direction.
+    """The probability that a gap of this size is detected, in either direction.
 
     Examples
     --------
@@ -115,8 +115,8 @@ def standard_error_of_gap(n_p: float, n_q: float, variance_p: float, variance_q:
 def variance_of_mean(losses: NDArray[np.float64], groups: NDArray[np.intp] | None = None) -> float:
     """Variance of the mean of losses, times their number; with groups that of group sums.
 
-    Without groups it is the sample variance. With groups it is what the losses of as many
-    independent rows would need to vary for the mean to be as uncertain as it is.
+    Without groups it is the sample variance. With groups it is the variance that independent rows
+    would need for the mean to have the same standard error.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def variance_of_mean(losses: NDArray[np.float64], groups: NDArray[np.intp] | Non
 def planned_critical(
     n_p: float, n_q: float, variance_p: float, variance_q: float, alpha: float
 ) -> float:
-    """What `critical_value` will be about at these sizes: Student's quantile, Welch's freedom.
+    """The approximate `critical_value` at these sizes: Student's quantile, Welch's freedom.
 
     Examples
     --------
@@ -161,21 +161,21 @@ def welch_freedom(n_p: float, n_q: float, variance_p: float, variance_q: float) 
 
 
 def one_sided_pvalue(ratio: float, freedom: float, skewness: float = 0.0) -> float:
-    """How probably an estimate lies this far below the truth, or farther.
+    """The probability that an estimate lies at least this far below the truth.
 
     Parameters
     ----------
     ratio : float
         Estimate minus truth, over the standard error.
     freedom : float
-        Of Student's distribution.
+        Degrees of freedom of Student's distribution.
     skewness : float
-        Of the estimate: its third central moment over the cube of its standard error.
+        Third central moment of the estimate over the cube of its standard error.
 
     Notes
     -----
-    A skewed loss skews the studentised gap, and a one-sided test feels that where a two-sided one
-    does not; Hall's cubic transformation takes it out (Hall 1992).
+    A skewed loss skews the studentised gap, which affects one-sided tests more than two-sided ones;
+    Hall's cubic transformation removes the skewness (Hall 1992).
 
     Examples
     --------
@@ -191,7 +191,7 @@ def one_sided_pvalue(ratio: float, freedom: float, skewness: float = 0.0) -> flo
 def one_sided_limits(
     gap: float, standard_error: float, freedom: float, skewness: float, alpha: float
 ) -> Interval:
-    """Lower and upper limit of a gap, each wrong with probability alpha; of `one_sided_pvalue`.
+    """Lower and upper limit of a gap, each wrong with probability alpha; see `one_sided_pvalue`.
 
     Examples
     --------
@@ -231,9 +231,9 @@ def rows_needed(
     alpha: float = 0.05,
     ratio: float = 1.0,
 ) -> tuple[int, int]:
-    """Fewest rows of p and of q with which a gap is found with the given probability.
+    """The fewest rows of p and of q that detect a gap with probability `power`.
 
-    It is where `smallest_detectable_gap` comes down to the gap.
+    At these sizes `smallest_detectable_gap` is at most the gap.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def rows_needed(
     variance_p, variance_q : float
         Variances of the losses of single rows.
     ratio : float
-        Rows of q for each row of p.
+        Rows of q per row of p.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def rows_needed(
         few, many = many, 2 * many
         if many > MOST_ROWS:
             raise InputError(
-                f"a gap of {gap:g} would need more than {MOST_ROWS:g} rows; ask for a larger one."
+                f"a gap of {gap:g} would need more than {MOST_ROWS:g} rows; plan for a larger gap."
             )
     while many - few > 1:
         middle = (few + many) // 2

@@ -33,7 +33,7 @@ _COMPILED_FROM = 100_000  # rows; below this, importing numba costs more than it
 
 
 class _Tiled(Protocol):
-    """Columns of which rows can be read: an array, or something that makes them."""
+    """Columns whose rows can be read by slices: an array, or an object that computes them."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -42,7 +42,7 @@ class _Tiled(Protocol):
 
 
 def mask_counts(masks: Masks) -> NDArray[np.intp]:
-    """How many rows each mask holds, ``(b,)``; five times faster than counting along an axis.
+    """The number of True rows of each mask, ``(b,)``; five times faster than a sum along an axis.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def unit_sums(
 
 @dataclass(frozen=True, eq=False)
 class _WithSquares:
-    """Numbers and their squares as two columns, made as they are read."""
+    """Numbers and their squares as two columns, computed when they are read."""
 
     numbers: NDArray[np.float64]
 
@@ -146,7 +146,7 @@ def _compiled() -> Callable[..., Any] | None:
 
 Floats = NDArray[np.float64]
 
-MOST_HELD = 1 << 23  # numbers (64 MB) that are standardised once; more are whenever they are read
+MOST_HELD = 1 << 23  # up to so many numbers (64 MB) are standardised once, more on every read
 _READ_ROWS = 1 << 15
 
 
@@ -154,16 +154,16 @@ _READ_ROWS = 1 << 15
 class StandardColumns:
     """Standardised columns of an array that is too large to be copied.
 
-    A slice of rows is an array. Reading it costs little beside the products it is used in.
+    A slice of rows is an array. Reading it is cheap compared with the products that use it.
 
     Parameters
     ----------
     numbers : (n, m) array
     largest, centre, spread : (m,) arrays
-        Largest magnitude of each column; mean and standard deviation in units of it. A column
-        without any spread is 0.
+        Largest magnitude of each column; mean and standard deviation in units of it. A constant
+        column becomes 0.
     square : bool
-        Give the squares.
+        Whether to return the squares.
     """
 
     numbers: Floats
@@ -174,7 +174,7 @@ class StandardColumns:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As of an array."""
+        """The shape of the array."""
         return self.numbers.shape
 
     def __getitem__(self, rows: slice) -> Floats:
@@ -220,7 +220,7 @@ def standardized(numbers: Floats) -> tuple[Columns, Floats]:
 
 
 def _nonzero(spread: Floats) -> Floats:
-    """Spreads, 0 where they are rounding error."""
+    """The spreads, with rounding errors set to 0."""
     return np.where(spread <= 1e-14, 0.0, spread)
 
 

@@ -13,9 +13,9 @@ from rdiv.row_blocks import cut_sizes, rows_within
 
 __all__ = ["block_sizes", "mask_sampler", "random_subsets"]
 
-_BLOCK_BYTES = 1 << 25  # one mask takes a byte a row
+_BLOCK_BYTES = 1 << 25  # one mask takes one byte per row
 _BLOCK_MASKS = 256
-_SMALL = 64  # up to here sorting random keys beats bits and their repair
+_SMALL = 64  # up to this many rows sorting random keys is faster than random bits
 _MOST_BITS = 8
 
 Sampler = Callable[[np.random.Generator, int], Masks]
@@ -24,7 +24,7 @@ Sampler = Callable[[np.random.Generator, int], Masks]
 def block_sizes(n: int, n_resamples: int) -> list[int]:
     """How many masks each block holds.
 
-    It is a function of the sizes alone, so results never depend on the number of jobs.
+    It depends on the sizes alone, so results do not depend on the number of jobs.
 
     Examples
     --------
@@ -39,10 +39,10 @@ def mask_sampler(
     groups: NDArray[np.intp] | None = None,
     strata: NDArray[np.intp] | None = None,
 ) -> Sampler:
-    """Make the function that draws ``b`` permutations as likely as the observed one.
+    """Make the function that draws ``b`` uniform random permutations of the observed split.
 
-    Rows are exchanged; with groups, whole groups; with strata, only within a stratum. The number
-    of rows (groups) that count as p is fixed in each stratum.
+    Rows are permuted; with groups, whole groups; with strata, only within a stratum. The number of
+    rows (groups) that count as p is fixed in each stratum.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def random_subsets(rng: np.random.Generator, b: int, n: int, k: int) -> Masks:
     Notes
     -----
     Independent random bits are a uniform subset of a random size; switching off (on) a uniform
-    choice of the surplus (missing) ones leaves a uniform subset of the size wanted. Only about
+    choice of the surplus (missing) rows gives a uniform subset of size ``k``. Only about
     ``sqrt(n)`` rows need this repair, so a subset costs little more than ``n`` random bits.
 
     Examples
@@ -127,10 +127,10 @@ def _bernoulli_words(
 
 
 def _repair(rng: np.random.Generator, masks: Masks, k: int) -> None:
-    """Flip in each mask a uniform choice of the entries of which there are too many, in place.
+    """Flip a uniform choice of the surplus entries of each mask, in place.
 
-    Random places are tried in turn; those that hold the value wanted are a uniform choice of the
-    entries that do. A place tried twice flips once, and the next round makes up for it.
+    Random places are tried; those that hold the surplus value are a uniform choice of all entries
+    that do. A place tried twice is flipped once, and the next round flips one more.
     """
     n = masks.shape[1]
     flat = masks.reshape(-1)

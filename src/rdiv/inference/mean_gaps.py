@@ -1,8 +1,8 @@
-"""Gaps between masked means of numbers per row: the arithmetic under most tests.
+"""Gaps between masked means of numbers per row: the arithmetic of most tests.
 
 Numbers are centred and scaled by the pool, so a gap is a masked sum over a count, and its standard
-error one more masked sum, of squares. Groups of rows and strata change the units that are summed,
-not the idea.
+error needs one more masked sum, of squares. With groups or strata other units are summed in the
+same way.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def mean_gap(
         gaps, errors = measure(is_p[None])
         # Sums rounded once, in any order: identical samples have a gap of exactly 0.
         risk_p, risk_q = (fsum(losses[side]) / int(side.sum()) for side in (is_p, ~is_p))
-        exact = strata is None and gaps[0, 0] != 0  # else what is left is rounding
+        exact = strata is None and gaps[0, 0] != 0  # otherwise the rest is rounding error
         gap = risk_q - risk_p if exact else float(gaps[0, 0])
         return Observed(abs(gap), risk_p, risk_q, gap, float(errors[0, 0]))
 
@@ -84,13 +84,14 @@ def mean_gaps(
     ----------
     numbers : (n, m) array
     studentize : bool
-        Divide each gap by its standard error for that split: 0 / 0 is 0, a gap over 0 infinite.
+        Divide each gap by its standard error for that split; 0 / 0 is 0, any other gap / 0 is
+        infinite.
     groups : (n,) integer codes, optional
         Standard errors are then those of group sums (cluster-robust).
     strata : (n,) integer codes, optional
         Gaps are then those within strata, weighted by ``n_ps n_qs / n_s``.
     scale : (m,) array, optional
-        The numbers are standardised already, and this is their scale.
+        Scale of the numbers, if they are already standardised.
 
     Returns
     -------
@@ -101,7 +102,8 @@ def mean_gaps(
     -----
     With ``studentize`` the permutation test is exact when p = q and of level alpha asymptotically
     when only the means agree, whatever the variances and sizes (Janssen 1997; Chung and Romano
-    2013). The standard error with strata of one row a side is that of Pashley and Miratrix (2021).
+    2013). When strata have one row per sample, the standard error is that of Pashley and Miratrix
+    (2021).
 
     Examples
     --------
@@ -114,7 +116,7 @@ def mean_gaps(
 
 
 def _ratios(measure: Gaps) -> Callable[[Masks], NDArray[np.float64]]:
-    """Gaps over their standard errors: 0 / 0 is 0, a gap over 0 infinite."""
+    """Gaps over their standard errors; 0 / 0 is 0, any other gap / 0 is infinite."""
 
     def ratios(masks: Masks) -> NDArray[np.float64]:
         gaps, errors = measure(masks)
@@ -160,7 +162,7 @@ def _by_rows(columns: Columns, errors: bool) -> Gaps:
     if m > 1:
         return _by_rows_of_many(columns, errors)
     numbers = np.ascontiguousarray(np.asarray(columns)[:, 0])
-    totals = np.array([numbers.sum(), (numbers**2).sum()])  # pairwise: fewer digits are lost
+    totals = np.array([numbers.sum(), (numbers**2).sum()])  # pairwise sums, for accuracy
 
     def measure(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         sums = masked_moments(masks, numbers) if errors else masked_sums(masks, numbers[:, None])
@@ -176,10 +178,10 @@ def _by_rows(columns: Columns, errors: bool) -> Gaps:
 
 
 def _by_rows_of_many(numbers: Columns, errors: bool) -> Gaps:
-    """The plain case for many columns: sums of squares are taken only where they are needed.
+    """The plain case for many columns: sums of squares are computed only where needed.
 
-    With as many rows in p as in q the two sums of squares enter the variance of the gap with one
-    weight, and their total is that of the pool.
+    With equal sizes the two sums of squares have the same weight in the variance of the gap, and
+    their total is that of the pool.
     """
     n, _ = numbers.shape
     totals = np.sum([_column_sums(tile) for tile in tiles(numbers)], axis=0)
@@ -208,7 +210,7 @@ def _by_rows_of_many(numbers: Columns, errors: bool) -> Gaps:
 
 
 def _column_sums(numbers: NDArray[np.float64], block: int = 128) -> NDArray[np.float64]:
-    """Sums of columns, of blocks of rows first: fewer digits are lost without a transpose."""
+    """Sums of columns, first over blocks of rows: accurate without a transpose."""
     whole = len(numbers) - len(numbers) % block
     sums = numbers[:whole].reshape(-1, block, numbers.shape[1]).sum(axis=1).sum(axis=0)
     total: NDArray[np.float64] = sums + numbers[whole:].sum(axis=0)
@@ -218,7 +220,7 @@ def _column_sums(numbers: NDArray[np.float64], block: int = 128) -> NDArray[np.f
 def _variance_of_mean(
     squares: NDArray[np.float64], mean: NDArray[np.float64], n: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """``s^2 / n`` from the sum of squares; what is rounding error counts as no variance."""
+    """``s^2 / n`` from the sum of squares; rounding errors count as 0."""
     spread = squares / n - mean**2
     spread[spread <= _ROUNDING * squares / n] = 0.0
     return spread / np.maximum(n - 1, 1)
@@ -229,7 +231,7 @@ def _by_units(
     groups: NDArray[np.intp] | None,
     strata: NDArray[np.intp] | None,
 ) -> Gaps:
-    """Groups of rows and strata: sums over units, side by side and stratum by stratum."""
+    """Groups of rows and strata: sums over units, per sample and stratum."""
     numbers = np.asarray(columns)
     n, m = numbers.shape
     codes = np.arange(n) if groups is None else groups
@@ -296,7 +298,7 @@ def _pooled_over_strata(p: Side, q: Side) -> tuple[NDArray[np.float64], NDArray[
     between = (small * (weight * (mean_q - mean_p - gap)) ** 2).sum(axis=1)
     n_small = small.sum(axis=1)
     variance = within + between * n_small / np.maximum(n_small - 1, 1)
-    # A lone small stratum has nothing to be compared with: its larger side speaks for both.
+    # A single small stratum has no others to compare with: use the variance of its larger side.
     alone = small & (n_small == 1)[:, None]
     spread = variance_p * (units_p >= 2) * (1 + units_p) + variance_q * (units_q >= 2) * (
         1 + units_q

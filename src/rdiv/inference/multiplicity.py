@@ -14,7 +14,7 @@ Correction = Literal["holm", "bh"]
 
 
 def holm(pvalues: Sequence[float]) -> NDArray[np.float64]:
-    """Holm's adjusted p-values: those at most alpha hold together, whatever the dependence.
+    """Holm's adjusted p-values: they bound the probability of any false alarm under any dependence.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def holm(pvalues: Sequence[float]) -> NDArray[np.float64]:
 
 
 def benjamini_hochberg(pvalues: Sequence[float]) -> NDArray[np.float64]:
-    """P-values adjusted for the expected share of false ones among those at most alpha.
+    """P-values adjusted to bound the expected share of false alarms among all alarms.
 
     It holds for independent or positively dependent p-values.
 

@@ -1,4 +1,4 @@
-"""What the engine permutes: a number for every way to split the pool, and facts for the result."""
+"""The input of the engine: a statistic for every split of the pool, and facts for the result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Statistic = Callable[[Masks], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Observed:
-    """What the observed split says besides the number that is ranked.
+    """Numbers of the observed split, besides the one that is ranked.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Observed:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What `prepare` hands to the permutation engine.
+    """What `prepare` returns for the permutation engine.
 
     Parameters
     ----------
@@ -51,18 +51,19 @@ class Prepared:
         From ``(1 + B, k)`` parts, the observed ones in row 0, to ``(1 + B,)`` numbers. Needed when
         ``k > 1``; permuting the rows of its input must permute its output.
     parts : tuple of str
-        What the columns are, for a statistic with ``k > 1``; the result then has their p-values.
+        Names of the columns, for a statistic with ``k > 1``; the result then has their p-values.
     width : int, optional
-        How many columns the statistic has, k; by default as many as it has parts, or one.
+        The number of columns of the statistic, k; by default the number of parts, or one.
     observed : callable, optional
-        From the observed mask to what it says besides the number that is ranked.
+        From the observed mask to its `Observed` numbers.
     refits : bool
-        The statistic fits models: the engine runs one mask a task and may stop early.
+        Whether the statistic fits models: the engine then runs one mask per task and may stop
+        early.
     losses, gradients : arrays, optional
         Numbers per row, in the order of the pool.
     gradient_owners : tuple of str or None, optional
-        The input column that each column of the gradients belongs to, None for an offset; absent
-        where gradients are those of a model's own parameters.
+        The input column that each column of the gradients belongs to, None for an intercept. Not
+        set when the gradients are in the parameters of the model.
     notes : mapping
         Facts for the result, ready for JSON.
 
@@ -91,5 +92,5 @@ class Prepared:
         return self.width or len(self.parts) or 1
 
     def observe(self, is_p: NDArray[np.bool_]) -> Observed:
-        """What the observed split says; nothing for a bare statistic."""
+        """The numbers of the observed split; empty when there is no `observed` function."""
         return Observed() if self.observed is None else self.observed(is_p)

@@ -11,7 +11,7 @@ __all__ = ["step_down"]
 
 
 def step_down(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Adjusted p-values ``(k,)`` of ``k`` statistics; any false alarm has probability alpha.
+    """Adjusted p-values ``(k,)`` of ``k`` statistics, for the probability of any false alarm.
 
     Parameters
     ----------
@@ -20,9 +20,9 @@ def step_down(parts: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Notes
     -----
-    The largest observed number is compared with the largest of each permutation, the second with
-    the largest of the others, and so on; p-values never fall on the way down (Westfall and Young
-    1993).
+    The largest observed number is compared with the largest of each permutation, the second largest
+    with the largest of the remaining columns, and so on. Adjusted p-values do not decrease from one
+    step to the next (Westfall and Young 1993).
 
     Examples
     --------

@@ -30,8 +30,8 @@ def at_least(values: NDArray[np.float64], bar: float) -> NDArray[np.bool_]:
 def upper_counts(values: NDArray[np.float64]) -> NDArray[np.intp]:
     """How many of the values are as large as each of them, itself included, ``(n,)``.
 
-    Neighbours in order that are closer than the tolerance are tied, whichever came first: no value
-    gains from its place.
+    Sorted neighbours that are closer than the tolerance are tied, so the result does not depend on
+    the order of the values.
 
     Examples
     --------

@@ -133,13 +133,13 @@ class Estimator:
     Parameters
     ----------
     estimator : estimator
-        Every ``random_state`` in it that is None is set from the run's own stream.
+        Every ``random_state`` in it that is None is set from the generator of the run.
     kind : {"classifier", "regressor", "reconstruction", "score"}
 
     Notes
     -----
-    A ``Pipeline`` gets the rows as they were given (a frame stays a frame); any other estimator
-    gets ``pool.numbers()``, flattened to one vector a row.
+    A ``Pipeline`` gets the rows as given (a frame stays a frame); any other estimator gets
+    ``pool.numbers()``, flattened to one vector per row.
     """
 
     estimator: Any
@@ -266,7 +266,7 @@ def estimator_losses(estimator: Any, kind: Kind, pool: Pool, inputs: Any) -> NDA
 
 
 def called(estimator: Any, method: str, inputs: Any) -> NDArray[Any]:
-    """What a method of an estimator gives for some rows; its own complaint names the method."""
+    """The result of a method of an estimator; an error names the method."""
     step = f"{method} of {type(estimator).__name__}"
     with naming(step, "check that the model fits the columns of the samples"):
         return np.asarray(getattr(estimator, method)(inputs))

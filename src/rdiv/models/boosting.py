@@ -17,8 +17,8 @@ __all__ = ["Boosting"]
 class Boosting:
     """Histogram gradient boosting (scikit-learn) for either supervised task.
 
-    It takes missing values, mixed scales and irrelevant columns as they come. In sample it
-    memorises, so it is best used with folds.
+    It handles missing values, mixed scales and irrelevant columns. Its in-sample losses are too
+    low, because it memorises, so it is best used with folds.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Boosting:
     learning_rate: float = 0.1
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedEstimator:
-        """Boost a classifier or a regressor, whichever the target asks for."""
+        """Boost a classifier or a regressor, depending on the target."""
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         if pool.task == "density":

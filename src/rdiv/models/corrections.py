@@ -1,4 +1,4 @@
-"""Gradients of a linear correction: what a model that only predicts can say about training.
+"""Gradients of a linear correction, for models that only predict.
 
 Any classifier or regressor becomes a parametric model by adding a linear function of the inputs to
 its prediction, with coefficients 0. The gradient of a row's loss in those coefficients is the
@@ -27,7 +27,7 @@ def linear_correction(residuals: Floats, pool: Pool) -> Floats:
     Parameters
     ----------
     residuals : (n, r) array
-        Derivatives of the losses in the predictions: one a class, or one.
+        Derivatives of the losses in the predictions: one per class, or one.
     pool : Pool
         Its numbers, standardised over the pool, are the inputs; missing ones count as average.
 

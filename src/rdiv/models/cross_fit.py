@@ -25,8 +25,8 @@ __all__ = ["CrossFit", "FittedCrossFit", "fold_of_rows"]
 class CrossFit:
     """Fit a model once per fold, on the other folds, and take the losses of the fold left out.
 
-    Folds are blind to the samples: random, spread evenly over the classes, with identical rows
-    and whole groups in one fold. So the test stays exact, and models that memorise get honest
+    Folds do not depend on the samples: they are random, balanced over the classes, with identical
+    rows and whole groups in one fold. So the test stays exact, and models that memorise get valid
     losses.
 
     Parameters
@@ -34,7 +34,7 @@ class CrossFit:
     model : Model
     folds : int
     n_jobs : int, optional
-        Folds fitted at a time, each in a process of its own; the result does not depend on it.
+        Folds fitted at a time, each in its own process; the result does not depend on it.
 
     Examples
     --------
@@ -107,8 +107,8 @@ class FittedCrossFit:
 
     ``losses`` of the pool that was cross-fitted are those out of fold; on any other pool they are
     the mean over the models. ``gradients`` of models that predict are residuals out of fold times
-    the inputs. The parameters of separate fits do not correspond, so models with gradients in
-    parameters of their own are fitted once more, to the whole pool, when these are asked for.
+    the inputs. The parameters of separate fits do not correspond, so models with gradients in their
+    own parameters are fitted once more, to the full pool, when gradients are needed.
     """
 
     fits: tuple[FittedModel, ...]

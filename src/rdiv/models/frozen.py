@@ -40,7 +40,7 @@ class Frozen:
     ----------
     fitted : estimator, torch.nn.Module or FittedModel
         A fitted scikit-learn estimator or pipeline, a trained torch module, or an object with
-        ``losses(pool)``. It gets the rows as they were given, a frame as a frame; a module gets
+        ``losses(pool)``. It gets the rows as given, a frame as a frame; a module gets
         arrays or tensors, and bytes of images as numbers in [0, 1]. The task of a module is that of
         the data: outputs are logits of the classes, one number, or the reconstructed inputs.
     trained_on : {"neither"}
@@ -105,7 +105,7 @@ class Frozen:
         return None if own else estimator_kind(inner)
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedModel:
-        """Return the model as it is."""
+        """Return the model unchanged."""
         del rng
         if is_module(self.fitted):
             return frozen_module(self.fitted, pool)
@@ -177,7 +177,7 @@ def _require_fitted(estimator: Any) -> None:
     except NotFittedError:
         raise InputError(
             f"Frozen needs a fitted model, got {type(estimator).__name__} before its fit; "
-            "fit it on other rows, or pass it bare to have it fitted on the pool."
+            "fit it on other rows, or pass it without Frozen to have it fitted on the pool."
         ) from None
     except TypeError:
         return  # not of scikit-learn's kind: it will say so itself

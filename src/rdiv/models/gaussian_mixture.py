@@ -1,4 +1,4 @@
-"""Gaussian mixture: the density model that also tells which component moved."""
+"""Gaussian mixture: a density model with gradients per component."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class GaussianMixture:
         Number of components, or the one of 2, 4, 8, 16 with the smallest BIC on the pool (only
         counts with no more parameters than rows are tried; 2 always is).
     covariance : {"auto", "full", "diag"}
-        "auto" is full when there are at least five rows a column, diagonal otherwise.
+        "auto" is full when there are at least five rows per column, diagonal otherwise.
 
     Notes
     -----
@@ -194,6 +194,6 @@ def _fit_mixture(
         count, covariance_type=covariance, random_state=seed, reg_covar=1e-6, **(start or {})
     )
     with warnings.catch_warnings():
-        # Any rule for stopping is a fair rule here: the losses are those of the fit as it stands.
+        # Any stopping rule is valid: the losses are those of the fit when it stops.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return mixture.fit(x if copies == 1 else np.tile(x, (copies, 1)))

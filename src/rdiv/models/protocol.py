@@ -25,7 +25,7 @@ __all__ = [
 
 @runtime_checkable
 class FittedModel(Protocol):
-    """A hypothesis: it says how badly it does on each row.
+    """A fitted model: it gives its loss on each row.
 
     Six more methods are optional. ``probabilities(pool)`` gives those of every class, ``(n, K)``,
     for a classifier. ``gradients(pool)`` gives the derivatives of each row's loss in
@@ -184,8 +184,8 @@ def fit_again(
 def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
     """The losses a model gave, refused if they are not one finite number per row.
 
-    Rows with the same content get the same loss, that of the first of them: what a model adds by
-    position alone must not tell the samples apart.
+    Rows with the same content get the same loss, that of the first of them: a loss that depends on
+    the position must not separate the samples.
     """
     values = np.asarray(losses, dtype=np.float64)
     if values.shape != (len(pool),):

@@ -1,4 +1,4 @@
-"""Labels that are wrong: plant them, find them, train around them."""
+"""Wrong labels: simulate them, find them, train despite them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name on first use: only `RobustClassifier` needs scikit-learn at once."""
+    """Load a public name on first use: `RobustClassifier` imports scikit-learn."""
     if name in _HOMES:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Labels made wrong on purpose, by a matrix of flipping probabilities."""
+"""Labels flipped on purpose, by a matrix of flipping probabilities."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def flip_labels(
     rate: float = 0.2,
     rng: int | np.random.Generator | None = None,
 ) -> NDArray[Any]:
-    """Labels of which some are flipped; what is given stays as it is.
+    """A copy of the labels, some of them flipped.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def flip_labels(
     kind : {"symmetric", "pair"}
         See `transition_matrix`.
     rate : float
-        Probability with which each label flips, on its own.
+        Probability with which each label flips, independently.
     rng : int or Generator, optional
 
     Returns
@@ -88,7 +88,7 @@ def flip_labels(
 
 
 def check_rate(rate: Any, name: str = "rate") -> None:
-    """Refuse what is no share of labels.
+    """Refuse a number that is not a share of labels.
 
     Examples
     --------

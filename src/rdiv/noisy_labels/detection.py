@@ -34,26 +34,26 @@ class LabelNoiseDetector:
     Parameters
     ----------
     model : str, Model, torch module or scikit-learn classifier
-        What learns the labels; see `rdiv.models.as_model`. By default boosting.
+        The model that learns the labels; see `rdiv.models.as_model`. By default boosting.
     noise_rate : float, "auto" or "paper"
         Share of rows to suspect. ``"auto"`` estimates it, with an interval. ``"paper"`` is the
-        paper's rule: of the shares 0.1 to 0.7, the one whose discrepancy is nearest to their
-        mean; the paper finds such a share good for retraining, and about twice the share of
-        wrong labels.
+        paper's rule: of the shares 0.1 to 0.7, the one whose discrepancy is nearest to the mean
+        discrepancy. The paper finds such a share good for retraining; it is about twice the share
+        of wrong labels.
     folds : int or None
         Every row is judged by a model fitted to the other folds. None judges all rows by one
         model that saw them, as the paper does; the share must then be given or ``"paper"``.
     ranking : {"posterior", "loss"}
-        Rank rows by the probability that their label is wrong, which knows which labels are
-        mistaken for which; or by the loss, which makes `suspected` the split of `split_by_loss`.
-        Without folds always by the loss.
+        Rank rows by the probability that their label is wrong, which takes into account which
+        labels are mistaken for which; or by the loss, which makes `suspected` the split of
+        `split_by_loss`. Without folds rows are always ranked by the loss.
     n_jobs : int, optional
         Folds fitted at a time; the result does not depend on it.
 
     Notes
     -----
     `docs/guide/noisy_labels.md` says how the probabilities and the rate are estimated, and
-    `docs/measured/noisy_labels_study.md` how well, beside cleanlab.
+    `docs/measured/noisy_labels_study.md` how well, compared with cleanlab.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class LabelNoiseDetector:
         if self.folds is None and self.noise_rate == "auto":
             raise InputError(
                 "noise_rate='auto' needs folds, as a model that saw a label cannot tell whether it "
-                "is wrong; ask for folds or give the rate."
+                "is wrong; use folds or give the rate."
             )
 
     def fit(
@@ -108,7 +108,7 @@ class LabelNoiseDetector:
         target : str, optional
             Name of the column of a frame that holds the labels, instead of ``y``.
         rng : int or Generator, optional
-            The same seed gives the same result, whatever the order of the rows.
+            The same seed gives the same result, for any order of the rows.
 
         Returns
         -------
@@ -138,20 +138,20 @@ class LabelNoiseDetector:
 def detect(
     rows: LabelledRows, model: Model, fitted: FittedModel, settings: LabelNoiseDetector
 ) -> LabelNoise:
-    """Judge the labels by a model that is fitted already."""
+    """Judge the labels by an already fitted model."""
     pool = rows.pool
     assert pool.y is not None
     assert pool.classes is not None
     predicted = class_probabilities(fitted, pool)
     losses = log_loss(pool.y, predicted)
-    honest = bool(getattr(model, "held_out", False))
-    posterior = fit_posterior(predicted, pool.y) if honest else None
+    held_out = bool(getattr(model, "held_out", False))
+    posterior = fit_posterior(predicted, pool.y) if held_out else None
     estimate = None if posterior is None else estimate_rate(posterior)
     rate = _rate(settings.noise_rate, losses, estimate)
     by_loss = settings.ranking == "loss" or posterior is None
     wrong = np.full(len(losses), np.nan) if posterior is None else posterior.wrong
     suspicion = rows.as_given(losses if by_loss else _order(wrong, losses))
-    suspected = top_rows(suspicion, rate)  # ties go by the order of the rows that were given
+    suspected = top_rows(suspicion, rate)  # ties are broken by the given order of the rows
     guesses = rows.as_given(_guesses(predicted, posterior, pool.y))
     return LabelNoise(
         losses=rows.as_given(losses),
@@ -168,12 +168,12 @@ def detect(
         model=spelled(model, BY_NAME),
         folds=getattr(model, "folds", None),
         seed=rows.seed,
-        notes=_notes(settings, honest, by_loss),
+        notes=_notes(settings, held_out, by_loss),
     )
 
 
 def class_probabilities(fitted: Any, pool: Pool) -> Floats:
-    """Class probabilities of every row, ``(n, K)``; of a model with losses alone from these."""
+    """Class probabilities per row, ``(n, K)``; from the losses where a model has only those."""
     assert pool.classes is not None
     inner = fitted.fits[0] if hasattr(fitted, "fits") else fitted
     if hasattr(inner, "probabilities"):
@@ -205,12 +205,12 @@ def check_class_sizes(pool: Pool, folds: int) -> None:
         few = int(counts.min())
         raise InputError(
             f"every class needs at least as many rows as there are folds ({folds}), got {few} of "
-            f"class {rarest!s}; ask for fewer folds, or drop or merge the class."
+            f"class {rarest!s}; use fewer folds, or drop or merge the class."
         )
 
 
 def _order(wrong: Floats, losses: Floats) -> Floats:
-    """Places by the probability of being wrong; where that rounds to the same, by the loss."""
+    """Ranks by the probability of being wrong; where that rounds to the same, by the loss."""
     places = np.empty(len(losses))
     places[np.lexsort((losses, wrong))] = np.arange(len(losses))
     return places
@@ -242,10 +242,10 @@ def _ranks(suspicion: Floats) -> NDArray[np.intp]:
     return ranks
 
 
-def _notes(settings: LabelNoiseDetector, honest: bool, by_loss: bool) -> dict[str, Any]:
+def _notes(settings: LabelNoiseDetector, held_out: bool, by_loss: bool) -> dict[str, Any]:
     notes: dict[str, Any] = {"ranking": "loss" if by_loss else "posterior"}
     if isinstance(settings.noise_rate, str):
         notes["noise rate"] = settings.noise_rate
-    if not honest:
+    if not held_out:
         notes["folds"] = "in-sample losses, which are low for labels that the model memorised"
     return notes

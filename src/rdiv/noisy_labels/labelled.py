@@ -1,4 +1,4 @@
-"""One sample with labels: checked, in an order that forgets the file, ready for a classifier."""
+"""One sample with labels: checked, and in an order that does not depend on the file."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ __all__ = ["LabelledRows", "check_labels", "pool_labelled", "with_labels"]
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """A pool of labelled rows, where each row stood, and the streams of the run.
+    """A pool of labelled rows, the place of each row in the sample, and the random streams.
 
     Parameters
     ----------
     pool : Pool
     places : (n,) integers
-        Each row's place in the sample as it was given.
+        Each row's place in the sample as given.
     labels : (n,) array
-        The labels as they were given, in the order of the sample.
+        The labels as given, in the order of the sample.
     seed : int
     entropy : tuple of int
         The seed and the digest of the rows.
@@ -44,7 +44,7 @@ class LabelledRows:
     entropy: tuple[int, int]
 
     def stream(self) -> np.random.Generator:
-        """A fresh generator for fits; the shuffle has another."""
+        """A new generator for fits; the shuffle has its own."""
         return np.random.default_rng(np.random.SeedSequence(self.entropy).spawn(2)[1])
 
     def as_given(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -100,7 +100,7 @@ def pool_labelled(
 def _canonical_order(
     rows: Rows, labels: NDArray[Any], seed: int
 ) -> tuple[Keys, NDArray[np.intp], tuple[int, int]]:
-    """Keys of the rows, an order that depends on them and the seed alone, and both as entropy."""
+    """Keys of the rows, an order that depends on them and the seed alone, and their entropy."""
     keys = content_keys(rows, (labels,))
     order = np.lexsort((keys[:, 1], keys[:, 0]))
     entropy = (seed, digest(keys[order]))
@@ -110,7 +110,7 @@ def _canonical_order(
 
 def _check_rows(rows: Any, labels: NDArray[Any]) -> None:
     if len(labels) != len(rows):
-        raise InputError(f"X and y must have as many rows, got {len(rows)} and {len(labels)}.")
+        raise InputError(f"X and y must have equally many rows, got {len(rows)} and {len(labels)}.")
     if not isinstance(rows, np.ndarray):
         if not rows.columns:
             raise InputError("rows need at least one input column besides the labels.")
@@ -146,7 +146,7 @@ def _parts(x: Any, y: Any, target: str | None) -> tuple[Any, Any]:
 
 
 def check_labels(y: Any) -> NDArray[Any]:
-    """Labels as an array: classes without missing ones, not quantities.
+    """Labels as an array: classes, none missing, no continuous numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How probably each row's label is wrong, and which labels turn into which."""
+"""The probability that each row's label is wrong, and of the flips between labels."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 ANCHORS, ANCHOR_SHARE = 50, 0.05
-POOLING = 4.0  # nats of evidence, 55 to 1, that rates differ: mistakes of a model differ as well
-LARGEST_RATE = 0.9  # of what would make a matrix that cannot be inverted
+POOLING = 4.0  # nats of evidence (55 to 1) needed to use separate rates: model errors differ too
+LARGEST_RATE = 0.9  # as a share of the rate at which the matrix cannot be inverted
 
 _CONCENTRATIONS = 10.0 ** np.arange(-2, 5.1, 0.5)
 
 
 def anchor_counts(probabilities: Floats, given: NDArray[np.intp]) -> Floats:
-    """Given labels (columns) of the rows that are surest to be of a class (rows), ``(K, K)``.
+    """Counts of given labels (columns) among the surest rows of each class (rows), ``(K, K)``.
 
     Of the rows predicted to be in a class, the 50 surest are taken, or 5 % if these are more.
 
@@ -77,7 +77,7 @@ def _largest(n_classes: int) -> float:
 
 
 def _class_rates(flipped: Floats, sizes: Floats) -> Floats:
-    """How often labels of each class flip, shrunk towards how often any does."""
+    """The flip rate of each class, shrunk towards the overall rate."""
     from scipy.special import betaln
 
     flips = flipped.sum(axis=1)
@@ -92,7 +92,7 @@ def _class_rates(flipped: Floats, sizes: Floats) -> Floats:
 
 
 def _directions(flipped: Floats) -> Floats:
-    """Where the flipped labels of each class go, shrunk towards everywhere alike."""
+    """The distribution of the flipped labels of each class, shrunk towards uniform."""
     from scipy.special import gammaln
 
     n_classes = len(flipped)
@@ -109,12 +109,12 @@ def _directions(flipped: Floats) -> Floats:
 
 POWERS = 2.0 ** np.arange(-1.5, 2.6, 0.5)
 POWER_ROWS = 2000  # rows of a shuffled pool that choose the power
-FLOOR = 0.01  # least clean probability, times the root of what the model says
+FLOOR = 0.01  # least clean probability, times the square root of the model's probability
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What the given labels are worth.
+    """The probabilities that the given labels are wrong, and how labels flip.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ class Posterior:
     transition : (K, K) array
         Probability of every given label (column) for every true one (row).
     anchors : int
-        Rows that the transition matrix was counted from.
+        Number of rows from which the transition matrix was counted.
     anchor_rate : float
-        Share of anchors whose label is not the one predicted.
+        Share of anchors whose given label is not the predicted one.
     """
 
     wrong: Floats
@@ -145,7 +145,7 @@ def fit_posterior(probabilities: Floats, given: NDArray[np.intp]) -> Posterior:
     probabilities : (n, K) array
         Class probabilities by a model that did not see the row.
     given : (n,) codes
-        The labels that the rows came with.
+        The given labels.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def clean_probabilities(
 
 
 def _without_flips(logs: Floats, undo: Floats) -> Floats:
-    """Probabilities with these logarithms, up to a constant, with the flips taken out."""
+    """Probabilities with these logarithms, up to a constant, corrected for flips."""
     raised = np.exp(logs)
     raised /= raised.sum(axis=1, keepdims=True)
     clean: Floats = np.maximum(raised @ undo, FLOOR * np.sqrt(raised))

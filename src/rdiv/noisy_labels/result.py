@@ -1,4 +1,4 @@
-"""What a search for wrong labels found: how many and which; the same as text and JSON."""
+"""The result of a search for wrong labels: how many and which rows, as text and JSON."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def estimate_rate(posterior: Posterior) -> NoiseRate:
     """The share of wrong labels: the mean probability of being wrong.
 
     The share of anchors whose label is not the predicted one is a second estimate, which counts
-    mistakes of the model as wrong labels. The interval reaches from the smaller to the larger one,
-    widened by the 95 % sampling error of a share among the anchors. It speaks of flips that do not
-    depend on the row beyond its true class.
+    mistakes of the model as wrong labels. The interval goes from the smaller to the larger of the
+    two, widened by the 95 % sampling error of a share among the anchors. It assumes that flips
+    depend on the row only through its true class.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def estimate_rate(posterior: Posterior) -> NoiseRate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelNoise:
-    """What a `LabelNoiseDetector` found, a row of the data a row, in the order of the data.
+    """The result of a `LabelNoiseDetector`; arrays have one entry per row, in the given order.
 
     Parameters
     ----------
@@ -71,10 +71,10 @@ class LabelNoise:
     suspected : (n,) mask
         The first ``noise_rate`` of the ranks.
     given, suggested : (n,) labels
-        The label that came with the row, and the most probable true one; for suspected rows the
-        most probable one other than the given.
+        The given label, and the most probable true label; for suspected rows the most probable
+        label other than the given one.
     noise_rate : float
-        Share of rows suspected: the one asked for, or estimated.
+        Share of rows suspected, as given or estimated.
     noise_interval : NoiseRate, optional
         Estimate of the share of wrong labels, with an interval.
     discrepancy : float
@@ -96,7 +96,7 @@ class LabelNoise:
     >>> y[[3, 90]] = ["up", "down"]
     >>> noise = LabelNoiseDetector("logistic", noise_rate=0.02).fit(x, y, rng=0)
     >>> print(noise)
-    2 of 100 labels are suspected to be wrong (2 % of the rows, as asked for)
+    2 of 100 labels are suspected to be wrong (2 % of the rows, as given)
     wrong labels: about 2.08 %, interval 0 to 4.88 %
     mean loss: 4.36 on the suspected rows, 0.181 on the others, a discrepancy of 4.18
     model: logistic, 5 folds; seed 0
@@ -132,7 +132,7 @@ class LabelNoise:
         """The finding in one sentence."""
         count, n = int(self.suspected.sum()), len(self.losses)
         how = {"auto": "estimated", "paper": "by the paper's rule"}.get(
-            str(self.notes.get("noise rate")), "as asked for"
+            str(self.notes.get("noise rate")), "as given"
         )
         return (
             f"{count} of {n} labels are suspected to be wrong "
@@ -140,7 +140,7 @@ class LabelNoise:
         )
 
     def details(self) -> list[str]:
-        """The numbers behind it, one line each."""
+        """The numbers behind the finding, one line each."""
         lines = []
         if self.noise_interval is not None:
             low, high = 100 * self.noise_interval.low, 100 * self.noise_interval.high
@@ -161,7 +161,7 @@ class LabelNoise:
         Parameters
         ----------
         most : int, optional
-            Rows to list at most.
+            Largest number of rows to list.
 
         Returns
         -------
@@ -179,7 +179,7 @@ class LabelNoise:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields as plain Python values, and the suspected rows once more as ``rows``."""
+        """All fields as plain Python values, and the suspected rows also as ``rows``."""
         interval = None if self.noise_interval is None else self.noise_interval._asdict()
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         columns = self.rows()

@@ -1,4 +1,4 @@
-"""Retraining a network on clean and noisy parts of every batch."""
+"""Retraining a network with a clean and a noisy part of every batch."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ CLEAN_WEIGHT, NOISY_WEIGHT = 0.7, 0.3  # of the published script
 
 
 def _complementary(costs: Any, complements: Any, noisy: Any, wrong: Any) -> Any:
-    """A noisy label is probably a class that the row does not have: ``-log(1 - prob(label))``."""
+    """A noisy label is probably not the class of the row: ``-log(1 - prob(label))``."""
     doubted = wrong * complements + (1 - wrong) * costs
     return require_torch().where(noisy, doubted, costs).mean()
 
 
 def _weighted(costs: Any, complements: Any, noisy: Any, wrong: Any) -> Any:
-    """What the published script minimises: both parts are learned, the noisy one less."""
+    """The objective of the published script: both parts, the noisy one with less weight."""
     return CLEAN_WEIGHT * costs[~noisy].mean() + NOISY_WEIGHT * costs[noisy].mean()
 
 
 def _difference(costs: Any, complements: Any, noisy: Any, wrong: Any) -> Any:
-    """What the paper writes: the risk of the clean minus that of the noisy part, unbounded."""
+    """The objective of the paper: risk of the clean part minus that of the noisy one, unbounded."""
     return costs[~noisy].mean() - costs[noisy].mean()
 
 
@@ -49,14 +49,14 @@ OBJECTIVES: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
 def batch_risk(
     logits: Any, y: Any, suspicion: Any, wrong: Any, share: float, objective: str
 ) -> Any:
-    """What retraining makes small on one batch.
+    """The objective that retraining minimises on one batch.
 
     Parameters
     ----------
     logits : (b, K) tensor
     y : (b,) tensor of codes
     suspicion : (b,) tensor
-        The ``round(share * b)`` rows with the largest are noisy, but never all of them.
+        The ``round(share * b)`` rows with the largest values are noisy, but never all rows.
     wrong : (b,) tensor
         Probability that the label of a row is wrong, for the complementary objective.
     share : float
@@ -101,13 +101,13 @@ def retrain(
     Parameters
     ----------
     recipe : Recipe
-        Of the network that was pretrained.
+        The recipe of the pretrained network.
     suspicion : (n,) array
         Losses of the pretrained network, or any other order of the rows.
     wrong : (n,) array
         Probability that the label of a row is wrong; 1 where nothing is known.
     share : float
-        Share of every batch that is taken for noisy.
+        Share of every batch that is treated as noisy.
     objective : str
         A name in `OBJECTIVES`.
     """

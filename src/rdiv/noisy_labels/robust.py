@@ -1,4 +1,4 @@
-"""A classifier that finds wrong labels and trains around them, with scikit-learn's interface."""
+"""A classifier that finds wrong labels and trains despite them, with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     estimator : classifier, str, Model or torch module, optional
-        A scikit-learn classifier, or what `rdiv.models.as_model` takes. By default a logistic
-        regression on scaled columns.
+        A scikit-learn classifier, or anything that `rdiv.models.as_model` accepts. By default a
+        logistic regression on scaled columns.
     noise_rate : float, "auto" or "paper"
         Share of rows not to trust: see `LabelNoiseDetector`.
     action : {"auto", "weight", "drop"}
         What is done with suspected rows: they get the probability that their label is right as
-        weight (for scikit-learn classifiers that take weights), or are left out. ``"auto"``
-        weighs where it can. Networks have an objective instead.
+        weight (for scikit-learn classifiers that take weights), or are left out. ``"auto"`` uses
+        weights where possible. Networks have an objective instead.
     objective : {"complementary", "weighted", "difference"}
-        What a network minimises on every batch, of which the most suspicious ``noise_rate`` are
-        noisy. ``"complementary"`` takes the label of a noisy row for a class that it does not
-        have, ``-log(1 - prob(label))``, as far as the label is probably wrong, and for its class
-        as far as it is right; it is bounded. ``"weighted"`` is 0.7 times the log loss
-        of the clean plus 0.3 times that of the noisy part, as in the published script.
+        What a network minimises on every batch, of which the most suspicious share ``noise_rate``
+        is noisy. ``"complementary"`` weighs two losses of a noisy row:
+        ``-log(1 - prob(label))`` by the probability that its label is wrong, and the log loss by
+        the probability that it is right; it is bounded below. ``"weighted"`` is 0.7 times the log
+        loss of the clean plus 0.3 times that of the noisy part, as in the published script.
         ``"difference"`` is the log loss of the clean minus that of the noisy part, as in the
         paper; it has no lower bound, and training may fail.
     folds : int or None
         Folds that judge the labels; None judges them by one pretrained model, as in the paper.
     schedule : str or None
         Learning rate of networks, ``"step"`` for a tenth after half of the epochs and a hundredth
-        after three quarters; None keeps what the network has.
+        after three quarters; None keeps the schedule of the network.
     random_state : int, RandomState or None
     n_jobs : int, optional
         Folds fitted at a time.
@@ -61,7 +61,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     classes_ : (K,) labels
     noise_ : LabelNoise
-        What was found about the labels of the training rows.
+        The result of the search for wrong labels in the training rows.
     fitted_ : FittedModel
         The model that predicts.
     n_features_in_ : int
@@ -196,7 +196,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _preparation(x: Any) -> Preparation | None:
-    """How a table becomes numbers; None for arrays and tables that are numbers already."""
+    """How a table becomes numbers; None for arrays and for tables of numbers."""
     if not is_frame(x):
         return None
     columns = as_frame(x).iter_columns()
@@ -205,7 +205,7 @@ def _preparation(x: Any) -> Preparation | None:
 
 
 def _scheduled(model: Any, schedule: str | None) -> Any:
-    """A network with another schedule; any other model as it is."""
+    """A network with another schedule; any other model unchanged."""
     training = getattr(model, "training", None)
     if schedule is None or not isinstance(training, Training):
         return model

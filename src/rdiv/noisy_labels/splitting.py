@@ -1,4 +1,4 @@
-"""Splitting rows by their losses: the two parts that R-Div sees furthest apart."""
+"""Splitting rows by their losses: the two parts with the largest R-divergence."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def split_by_loss(losses: Any, noise_rate: float) -> NDArray[np.bool_]:
     """Rows predicted to be noisy: the share with the highest losses.
 
     Of all ways to call ``round(noise_rate * n)`` rows noisy, this one has the largest mean loss of
-    the noisy rows minus that of the others: the R-divergence between the parts, which have one
-    pooled model between them. Ties go to the rows that come first.
+    the noisy rows minus that of the others: the R-divergence between the parts, under one pooled
+    model. Of tied rows the first ones are taken.
 
     Parameters
     ----------
@@ -45,14 +45,14 @@ def split_by_loss(losses: Any, noise_rate: float) -> NDArray[np.bool_]:
         values = np.asarray(losses, dtype=np.float64)
     if values.ndim != 1 or not np.isfinite(values).all():
         raise InputError(
-            f"losses must be finite numbers, one a row, got shape {values.shape} with "
+            f"losses must be finite numbers, one per row, got shape {values.shape} with "
             f"{int((~np.isfinite(values)).sum())} that are not finite."
         )
     return top_rows(values, noise_rate)
 
 
 def top_rows(values: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
-    """A mask of the largest ``round(share * n)`` values; of equal ones the first come first.
+    """A mask of the largest ``round(share * n)`` values; of equal values the first are taken.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def part_gap(losses: NDArray[np.float64], noisy: NDArray[np.bool_]) -> float:
 
 
 def paper_share(losses: NDArray[np.float64], shares: Sequence[float] = SHARES) -> float:
-    """The share of the paper's rule: its discrepancy is nearest to the mean over the sweep.
+    """The share by the paper's rule: the one whose discrepancy is nearest to the mean discrepancy.
 
     Examples
     --------

@@ -32,12 +32,12 @@ Rows = tuple[NDArray[Any], NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class NoiseSweep:
-    """What retraining gave for every share, objective and trial.
+    """The results of retraining for every share, objective and trial.
 
     Parameters
     ----------
     rows : list of dict
-        Each has ``kind rate trial share objective pretrained retrained precision_clean
+        Each with ``kind rate trial share objective pretrained retrained precision_clean
         recall_clean precision_noisy recall_noisy discrepancy note``. Accuracies are of clean test
         rows; ``retrained`` is None where training diverged, and ``note`` says so.
     """
@@ -72,7 +72,7 @@ def noise_sweep(
     out: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> NoiseSweep:
-    """Flip labels, pretrain on them, and retrain for every share taken for noisy.
+    """Flip labels, pretrain on them, and retrain for every share that is treated as noisy.
 
     Every trial draws its training rows and its flips anew and pretrains once; with several
     workers, each of them that retrains for a trial pretrains for it. The pretrained network splits
@@ -81,11 +81,11 @@ def noise_sweep(
     Parameters
     ----------
     train, test : pairs ``(X, y)``
-        With right labels.
+        With correct labels.
     kind, rate
         See `flip_labels`.
     shares : sequence of float
-        Shares of a batch taken for noisy.
+        Shares of a batch that are treated as noisy.
     model : network, optional
         By default `rdiv.models.ResNet18`.
     objectives : sequence of str
@@ -96,9 +96,9 @@ def noise_sweep(
     n_jobs, scheduler
         Where the work is done, see `rdiv.power_study`.
     out : path, optional
-        Folder that keeps every row as it is found; the same sweep continues there.
+        Folder that keeps every finished row; the same sweep continues there.
     progress : callable, optional
-        Called with the number of rows found and asked for.
+        Called with the number of finished rows and of all rows.
 
     Examples
     --------

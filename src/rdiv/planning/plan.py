@@ -1,4 +1,4 @@
-"""plan: from a pilot of both samples to the rows that a comparison needs."""
+"""plan: the rows that a comparison needs, from a pilot of both samples."""
 
 from __future__ import annotations
 
@@ -58,31 +58,31 @@ def plan(
     rng: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
 ) -> Plan:
-    """How many rows find a given gap, which gap given rows find, and the power between.
+    """How many rows detect a given gap, which gap given rows detect, and with which power.
 
     Parameters
     ----------
     reference, current : samples
-        A pilot: rows like those that will be compared.
+        A pilot: rows similar to those that will be compared.
     model, target, task, groups
         As in `rdiv.compare`.
     gap : float, optional
-        Difference of the mean losses to be found, in units of the loss; for R-divergence only.
-        Without it the plan has the smallest gap that each size finds.
+        Gap in mean loss to detect, in units of the loss; for R-divergence only. Without it the
+        plan has the smallest gap that each size detects.
     power, alpha : float
-        Probability of finding it; level of the test.
+        Probability of detecting it; level of the test.
     discrepancy : str or Discrepancy
         R-divergence is planned from the variance of the losses. Any other test is run on resampled
-        pilots, and the difference to be found is that between the two pilots.
+        pilots, and the difference to detect is that between the two pilots.
     folds : int, optional
         By default 5 for R-divergence, as in `rdiv.compare`, and none otherwise; 0 takes
         in-sample losses.
     ratio : float, optional
-        Rows of current for each row of reference; by default as in the pilot.
+        Rows of current per row of reference; by default as in the pilot.
     sizes : sequence of int, optional
         Rows of reference for which the curve is computed.
     trials, n_resamples : int
-        Tests a size and permutations a test, for a simulation.
+        Tests per size and permutations per test, for a simulation.
     rng : int or Generator, optional
     n_jobs : int, optional
         Trials at a time; the result does not depend on it.
@@ -206,12 +206,12 @@ def _of(groups: NDArray[np.intp] | None, side: NDArray[np.bool_]) -> NDArray[np.
 
 
 def _other(n_p: int, ratio: float) -> int:
-    """Rows of current that go with rows of reference."""
+    """The number of rows of current for a number of rows of reference."""
     return max(2, int(np.ceil(ratio * n_p)))
 
 
 def _sizes(sizes: Sequence[int] | None, n_p: int) -> list[int]:
-    """Sizes of the curve: those given, or from a quarter of the pilot to sixteen times as many."""
+    """Sizes of the curve: those given, or from a quarter of the pilot to 16 times the pilot."""
     if sizes is None:
         return sorted({max(5, round(n_p * 2.0**power)) for power in range(-2, 5)})
     chosen = sorted({int(size) for size in sizes})

@@ -1,4 +1,4 @@
-"""A plan: how many rows, which gap, and the curve between them."""
+"""The result of plan: how many rows, which gap, and the curve of power or gap by rows."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ __all__ = ["Plan"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """How many rows a comparison needs, judged from a pilot.
+    """How many rows a comparison needs, estimated from a pilot.
 
     Parameters
     ----------
     method : {"variance", "simulation"}
         From the variance of the pilot's losses (R-divergence), or by tests of resampled pilots.
     rows_p, rows_q : int, optional
-        Rows needed. None when no gap was asked for, or no simulated size had the power.
+        Rows needed. None when no gap was given, or no simulated size had the power.
     smallest_detectable_gap : float, optional
-        The gap that the pilot's own rows find with the asked power, in units of the loss.
+        The gap that as many rows as in the pilot detect with `power`, in units of the loss.
     curve : dict of columns
         ``n_p n_q power`` and, by variance, ``smallest_gap``; by simulation ``low high se null``:
         the interval of the power, its standard error, and the rejection rate when both samples are
         drawn from the pool.
     gap : float, optional
-        The gap asked for.
+        The gap to detect.
     power, alpha : float
-        Probability of finding it; level of the test.
+        Probability of detecting it; level of the test.
     n_p, n_q : int
         Rows of the pilot.
     variance_p, variance_q : float, optional

@@ -1,4 +1,4 @@
-"""Power of any test, by running it on samples that are drawn from a pilot."""
+"""Power of any test, by running it on samples drawn from a pilot."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def simulated_curve(
 
 
 def size_with_power(curve: dict[str, list[Any]], power: float) -> int | None:
-    """Rows at which a simulated curve first reaches a power, between the sizes by a line.
+    """Rows at which a simulated curve first reaches a power, interpolated between the sizes.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def resampled(
     rows: NDArray[np.intp] = np.concatenate(
         [rng.choice(side, size) for side, size in zip(sides, sizes, strict=True)]
     )
-    order = rng.permutation(len(rows))  # the order must not tell the samples apart
+    order = rng.permutation(len(rows))  # the order must not depend on the samples
     mask = (np.arange(len(rows)) < sizes[0])[order]
     rows = rows[order]
     return replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rdiv.comparison.sentences import advice, badge, further_looks, tone, why
+from rdiv.comparison.sentences import advice, badge, further_looks, tone, verdict_remarks
 from rdiv.remarks import IN_SAMPLE
 from rdiv.report import tables
 from rdiv.report.charts import column_chart, gap_chart, loss_chart, null_chart, slice_chart
@@ -39,7 +39,7 @@ def comparison_view(
         "charts": charts,
         "quantiles": None if document["losses"] is None else tables.quantiles(document["losses"]),
         "tests": tables.tests(document),
-        "remarks": [shorten(_sentence(text), 200) for text in (*why(found), *kept)],
+        "remarks": [shorten(_sentence(text), 200) for text in (*verdict_remarks(found), *kept)],
         "carriers": carriers(found),
         "drivers": driver_parts(document["drivers"], rows=rows),
         "methods": methods(document),

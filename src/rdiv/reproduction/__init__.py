@@ -40,7 +40,7 @@ _HOMES = {
 
 
 class _Tables(Mapping[str, Table]):
-    """Tables by name, each loaded when it is asked for."""
+    """Tables by name, each loaded on first use."""
 
     def __getitem__(self, name: str) -> Table:
         module, _, thing = _HOMES[name].partition(":")

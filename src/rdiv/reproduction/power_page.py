@@ -111,7 +111,7 @@ IN_THE_PAPER = "in the paper"
 
 
 def dots(lines: Sequence[Line]) -> str:
-    """One panel a cell: tests down, rejection rates across, as SVG text."""
+    """One panel per cell: tests down, rejection rates across, as SVG text."""
     cells = list(dict.fromkeys(line["cell"] for line in lines))
     tests = list(dict.fromkeys(_label(line) for line in lines))
     across = min(ACROSS, len(cells))

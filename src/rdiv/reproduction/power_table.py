@@ -213,7 +213,7 @@ class PowerTable:
         return _by_cell(lines)
 
     def markdown(self, lines: Sequence[Line]) -> str:
-        """The page: a table a cell, the paper's own table, what differs and why."""
+        """The page: one table per cell, the paper's table, what differs and why."""
         return page(self, lines)
 
     def figure(self, lines: Sequence[Line]) -> str:

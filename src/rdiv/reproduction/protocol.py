@@ -50,7 +50,7 @@ class Run:
     kept : Path, optional
         Folder for what has been measured so far; the same run continues there.
     progress : callable, optional
-        Called with the number of trials done and asked for.
+        Called with the number of finished trials and of all trials.
     """
 
     scale: Scale = "smoke"

@@ -127,7 +127,7 @@ def reproduce(
     data_dir : path, optional
         Folder of the data files.
     progress : callable, optional
-        Called with the number of trials done and asked for.
+        Called with the number of finished trials and of all trials.
 
     Returns
     -------

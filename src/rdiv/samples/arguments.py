@@ -30,7 +30,7 @@ def check_settings(**settings: Any) -> None:
 
 
 def check_folds(folds: Any, *, least: int = 2) -> None:
-    """Refuse what is no number of folds; None asks for losses of the rows that were fitted."""
+    """Refuse an invalid number of folds; None means in-sample losses."""
     if folds is None or (least == 0 and _is_whole(folds) and folds == 0):
         return
     what = "folds must be a whole number of at least 2"

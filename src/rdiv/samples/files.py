@@ -1,4 +1,4 @@
-"""Files to frames and arrays, refusing in one sentence whatever is broken."""
+"""From files to frames and arrays; a broken file is refused with one sentence."""
 
 from __future__ import annotations
 

@@ -257,7 +257,7 @@ def _refuse_far_dates(column: Any) -> None:
 
 
 def gather(frame: Any, rows: NDArray[np.intp]) -> Any:
-    """Rows of a native frame, in the order asked for, without its old index."""
+    """Rows of a native frame, in the given order, without its old index."""
     wrapped = as_frame(frame)[rows]
     if wrapped.implementation.is_pandas_like():
         return wrapped.to_native().reset_index(drop=True)

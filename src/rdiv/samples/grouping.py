@@ -27,7 +27,7 @@ def design_labels(x: Any, design: Design, role: str, n_p: int, n_q: int) -> NDAr
         if not hasattr(x, "columns"):
             raise InputError(
                 f"{role}= names a column of a frame, got arrays and {role}={design!r}; "
-                "pass a pair of arrays, one a sample."
+                "pass a pair of arrays, one per sample."
             )
         if design not in x.columns:
             raise InputError(f"{role}={design!r} is the target column; choose another column.")

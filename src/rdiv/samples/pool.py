@@ -1,4 +1,4 @@
-"""The pool: rows of both samples without their origin, in an order that forgets it.
+"""The pool: rows of both samples without their origin, in an order that does not depend on it.
 
 Everything that fits a model gets a `Pool`; who came from p is a mask that travels apart. Rows are
 sorted by a hash of their content and then shuffled by a stream seeded with that content, so every
@@ -160,7 +160,7 @@ class Pool:
     @cached_property
     def first_copy(self) -> NDArray[np.intp]:
         """For every row the position of the first row with the same content, ``(n,)``."""
-        order = np.lexsort((self.keys[:, 1], self.keys[:, 0]))  # stable: the first twin leads
+        order = np.lexsort((self.keys[:, 1], self.keys[:, 0]))  # stable: the first copy leads
         ordered = self.keys[order]
         leads = np.ones(len(order), dtype=bool)
         leads[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)

@@ -257,7 +257,7 @@ def _finite_target(y: NDArray[np.float64]) -> NDArray[np.float64]:
     largest = np.abs(y).max(initial=0.0)
     if largest > MOST_TARGET:
         raise InputError(
-            f"the target must lie within {MOST_TARGET:g} of 0, or its square is no number any "
+            f"the target must lie within {MOST_TARGET:g} of 0, or its square is not a number any "
             f"more, got {largest:g}; give it in larger units."
         )
     return y

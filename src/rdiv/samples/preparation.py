@@ -46,10 +46,10 @@ _Kind = Literal["number", "text", "empty"]
 class Preparation:
     """How the columns of one frame become numbers, fixed by the rows it was fitted on.
 
-    Numbers and booleans: missing values become the median, beside a 0/1 column that says so, and
-    the values are scaled to mean 0 and variance 1 (a constant column to zeros). Dates, times
-    and durations count seconds and are then treated alike. Text and categories: one 0/1 column a
-    level, one for all rare levels together, one for missing values; these are not scaled. A
+    Numbers and booleans: missing values become the median and are marked in an extra 0/1 column,
+    and the values are scaled to mean 0 and variance 1 (a constant column to zeros). Dates, times
+    and durations are counted in seconds and treated as numbers. Text and categories: one 0/1 column
+    per level, one for all rare levels together, one for missing values; these are not scaled. A
     column without any value gives zeros. Make one with `fit_preparation`.
 
     Parameters

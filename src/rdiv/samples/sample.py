@@ -113,7 +113,7 @@ def guess_task(values: NDArray[Any]) -> Task:
 
 
 def resolve_task(values: NDArray[Any] | None, asked: str | None, kind: str | None) -> Task:
-    """Settle the task from the target, what the user asked for and what the model can do."""
+    """Choose the task from the target, the task that was given and what the model can do."""
     if asked is not None and asked not in TASKS:
         raise InputError(f"task must be one of {', '.join(TASKS)}, got {asked!r}.")
     if asked is not None and kind is not None and asked != kind:

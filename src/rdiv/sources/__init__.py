@@ -1,4 +1,4 @@
-"""Sources: benchmark pairs with a true null beside the alternative."""
+"""Sources: benchmark pairs, each with a true null."""
 
 from __future__ import annotations
 

@@ -47,11 +47,11 @@ def sealed(row: Row) -> bytes:
 
 
 def _anything(row: Row) -> None:
-    """What a row may be when nobody says more: a dict."""
+    """The default check: any row is accepted."""
 
 
 class Journal:
-    """One file of JSON lines that only grows; whoever has it open is its only writer.
+    """One file of JSON lines that only grows; only one process at a time can write to it.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Journal:
         The file; it and its folder are made if they are not there.
     check : callable, optional
         Gets each row that is read, and raises ValueError, KeyError or TypeError for one that
-        nobody wrote.
+        is not valid.
     task : str
         What a row is the result of, for messages.
 
@@ -140,7 +140,7 @@ class Journal:
             raise InputFileError(self.cannot_write(self.path, error)) from error
 
     def _lock(self) -> None:
-        """Hold the file as long as this process has it open; nobody else may write to it."""
+        """Lock the file while this process has it open; no other process may write to it."""
         try:
             import fcntl
 
@@ -222,7 +222,7 @@ def resume_map(
     n_jobs, scheduler
         Where the work is done, see `rdiv.power_study`.
     progress : callable, optional
-        Called with the number of results found and asked for.
+        Called with the number of finished results and of all results.
 
     Examples
     --------

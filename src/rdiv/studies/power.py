@@ -177,7 +177,7 @@ def power_study(
     extend : bool
         Add to the rows of a smaller study in the same folder.
     progress : callable, optional
-        Called with the number of trials done and asked for.
+        Called with the number of finished trials and of all trials.
 
     Returns
     -------

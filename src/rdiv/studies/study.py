@@ -157,7 +157,7 @@ class Study:
                 yield Key(source, contender, n, null, repeat, trial)
 
     def identity(self, key: Key) -> dict[str, Any]:
-        """The fields of a row that tell its trial from all others."""
+        """The fields of a row that identify its trial."""
         source, test = self.texts[key.source, key.contender]
         return {
             "source": source,
@@ -213,7 +213,7 @@ def as_study(
     seed: int,
     share_fits: bool = False,
 ) -> Study:
-    """Check what was asked for and make a study of it."""
+    """Check the arguments and make a study of them."""
     listed = sources if isinstance(sources, list) else [sources]
     tests = discrepancies if isinstance(discrepancies, list | tuple) else [discrepancies]
     alphas, rows = _several(alpha, Real), _several(sizes, Integral)

@@ -97,7 +97,7 @@ def as_csv(table: Table) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """Power and type-I error side by side, one line a test, size and level; notes below."""
+    """Power and type-I error side by side, one line per test, size and level; notes below."""
     lines = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
     fields = ("source", "discrepancy", "model", "n_p", "n_q", "protocol", "alpha")
     cells: dict[tuple[Any, ...], dict[bool, dict[str, Any]]] = {}

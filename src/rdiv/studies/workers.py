@@ -25,7 +25,7 @@ LOOK = 0.5  # seconds between two looks at whether the parent is alive
 
 
 def useful_jobs(n_jobs: int | None, n_tasks: int) -> int:
-    """How many processes to use: no more than asked for, than cores, or than tasks.
+    """How many processes to use: at most as many as given, as cores and as tasks.
 
     Negative numbers count from all cores down, as in joblib: -1 is all of them.
 

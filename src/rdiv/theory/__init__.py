@@ -1,4 +1,4 @@
-"""The theory in numbers: bounds of the paper, sharper ones, and the complexities they need."""
+"""The theory in numbers: the bounds of the paper, sharper bounds, and their complexities."""
 
 from rdiv.theory.complexity import (
     Complexity,

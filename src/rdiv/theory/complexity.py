@@ -1,4 +1,4 @@
-"""Rademacher complexity by drawing sign vectors: how well a class follows pure noise."""
+"""Rademacher complexity by drawing sign vectors: how well a class fits pure noise."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BLOCK = 2**22  # signs drawn at a time
 
 
 class HypothesisClass(Protocol):
-    """What `rademacher_complexity` needs to know of a class and its rows."""
+    """What `rademacher_complexity` needs of a class and its rows."""
 
     @property
     def rows(self) -> int:
@@ -51,7 +51,7 @@ class FiniteClass:
     Parameters
     ----------
     values : (k, n) array
-        One row a hypothesis.
+        One row per hypothesis.
     c : float, optional
         Bound of the absolute loss; a value above it is refused.
 
@@ -131,16 +131,16 @@ class LinearClass:
 
 @dataclass(frozen=True)
 class Complexity:
-    """A complexity found by drawing signs.
+    """A complexity estimated by drawing signs.
 
     Parameters
     ----------
     value, low, high : float
-        Mean over the draws and its confidence interval, for chance in the signs alone.
+        Mean over the draws and its confidence interval, for the randomness of the signs alone.
     confidence : float
     draws : int
     exact : bool
-        Every supremum was exact. If not (ascent over networks) the suprema found are lower
+        Whether every supremum is exact. If not (ascent over networks), the suprema are lower
         bounds, and so is the value.
     """
 
@@ -169,7 +169,7 @@ def rademacher_complexity(
     draws : int
         Sign vectors drawn.
     confidence : float
-        Of the interval, which is Student's, for the mean over sign vectors.
+        Coverage of Student's interval for the mean over sign vectors.
     rng : int or Generator, optional
 
     Returns
@@ -212,7 +212,7 @@ class NetworkClass:
     """ReLU networks without biases, with one output and bounded Frobenius norms.
 
     The supremum over networks has no closed form. Ascent with restarts finds large values: a lower
-    bound, to be held against the upper bound `network_complexity`.
+    bound, to compare with the upper bound `network_complexity`.
 
     Parameters
     ----------
@@ -224,9 +224,9 @@ class NetworkClass:
     steps : int
         Steps of the ascent.
     restarts : int
-        Random starts a sign vector, of which the best counts.
+        Random starts per sign vector; the best one counts.
     seed : int
-        Of the random starts.
+        Seed of the random starts.
 
     Examples
     --------
@@ -311,5 +311,5 @@ def _direction(slope: Any) -> Any:
 
 
 def _on_sphere(weight: Any, norm: float) -> Any:
-    """Weights scaled to the norm allowed: means grow with every norm, so the best lie there."""
+    """Weights scaled to the largest norm allowed: means grow with the norm, so the best have it."""
     return weight * (norm / weight.norm(dim=(1, 2), keepdim=True).clamp_min(1e-300))

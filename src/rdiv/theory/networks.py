@@ -1,4 +1,4 @@
-"""Networks under the bounds: norms of their weights, from a torch module or a safetensors file."""
+"""Networks for the bounds: norms of their weights, from a torch module or a safetensors file."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ _ACTIVATIONS = ("ReLU", "LeakyReLU", "Identity", "Flatten", "Dropout")  # 1-Lips
 
 
 class NetworkNorms(NamedTuple):
-    """What the bounds need to know of a network."""
+    """What the bounds need of a network."""
 
     norms: tuple[float, ...]
     outputs: int
     biased: bool
 
     def radius(self, radius: float) -> float:
-        """Radius of the inputs, with the constant input that stands for biases.
+        """Radius of the inputs, including the constant input that replaces biases.
 
         Examples
         --------
@@ -112,10 +112,10 @@ def frobenius_norms(network: Any) -> tuple[float, ...]:
 
     Notes
     -----
-    The bounds know no biases. A network that has some is one without: every input gets a constant
-    1, which each layer but the last hands on, so that a hidden matrix becomes ``[[W, b], [0, 1]]``
-    and the last ``[W, b]``. These are the norms given; the radius grows by
-    `NetworkNorms.radius`.
+    The bounds are for networks without biases. A network with biases is rewritten as one without:
+    every input gets a constant 1, which each layer except the last passes on, so that a hidden
+    matrix becomes ``[[W, b], [0, 1]]`` and the last ``[W, b]``. The norms are those of these
+    matrices; the radius grows by `NetworkNorms.radius`.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def _layers_of_module(module: Any) -> list[Layer]:
 
 
 def _leaves(module: Any) -> list[Any]:
-    """Layers in order, a layer that is used twice twice."""
+    """Layers in order; a layer that is used twice is listed twice."""
     inside = list(module._modules.values())
     return [leaf for child in inside for leaf in _leaves(child)] if inside else [module]
 

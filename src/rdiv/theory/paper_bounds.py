@@ -1,4 +1,4 @@
-"""The bounds of the R-divergence paper (Zhao and Cao 2023, section 4), as they are printed.
+"""The bounds of the R-divergence paper (Zhao and Cao 2023, section 4), as printed.
 
 ``docs/guide/theory.md`` derives them again and says which hold as printed. `rdiv.theory.sharper`
 has the same statements with smaller constants.
@@ -66,7 +66,7 @@ def check_number(name: str, value: float, *, most: float = math.inf, why: str = 
 def check_setting(
     n: int, c: float, l_divergence: float = 0.0, complexities: Sequence[tuple[str, float]] = ()
 ) -> None:
-    """Rows, the bound of the loss, and what cannot be larger than that bound allows."""
+    """Check the rows, the bound of the loss, and the numbers that this bound limits."""
     check_size(n)
     check_number("c", c)
     if c == 0:
@@ -79,9 +79,9 @@ def check_setting(
 
 
 def check_norms(norms: Sequence[float]) -> None:
-    """Frobenius norms, one a layer."""
+    """Check the Frobenius norms, one per layer."""
     if isinstance(norms, str | bytes) or not np.iterable(norms) or len(norms) == 0:
-        raise InputError(f"norms must hold one Frobenius norm a layer, got {norms!r}.")
+        raise InputError(f"norms must hold one Frobenius norm per layer, got {norms!r}.")
     for norm in norms:
         check_number("each of norms", norm)
 
@@ -102,7 +102,7 @@ def general_bound(
     n : int
         Rows of each sample.
     c : float
-        No row has an absolute loss above it, under any hypothesis.
+        Upper bound of the absolute loss per row, under any hypothesis.
     delta : float
         Probability with which the bound may fail.
     l_divergence : float
@@ -113,7 +113,7 @@ def general_bound(
     Notes
     -----
     Theorem 4.1: ``2 D_L + 2 R(p) + 2 R(q) + 12 c sqrt(ln(8 / delta) / N)``. It holds as printed.
-    The estimate and the divergence both lie in [0, 2 c], so a bound of 2 c or more says nothing.
+    The estimate and the divergence both lie in [0, 2 c], so a bound of 2 c or more is vacuous.
 
     Examples
     --------
@@ -133,16 +133,16 @@ def general_bound(
 def deviation_bound(
     *, n: int, c: float, l_divergence: float, complexity_p: float, complexity_q: float
 ) -> float:
-    """Bound of the standard deviation of the estimate.
+    """Bound on the standard deviation of the estimate.
 
     Parameters are those of `general_bound`.
 
     Notes
     -----
     The corollary of Theorem 4.1 on the variance:
-    ``34 c / sqrt(N) + sqrt(2 pi) (2 D_L + 2 R(p) + 2 R(q))``. Printed with the complexities of the
-    samples drawn, which are random while a standard deviation is not, it can fail; pass *expected*
-    complexities, or their root mean squares, and it holds.
+    ``34 c / sqrt(N) + sqrt(2 pi) (2 D_L + 2 R(p) + 2 R(q))``. The paper prints it with the
+    complexities of the drawn samples, which are random while a standard deviation is not; in this
+    form it can fail. It holds with *expected* complexities, or their root mean squares.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def deviation_bound(
 def network_complexity(
     *, n: int, lipschitz: float, radius: float, norms: Sequence[float], outputs: int = 1
 ) -> float:
-    """Bound of the Rademacher complexity of a loss on networks with given weight norms.
+    """Bound on the Rademacher complexity of a loss on networks with given weight norms.
 
     Parameters
     ----------
@@ -170,12 +170,12 @@ def network_complexity(
     lipschitz : float
         Lipschitz constant of the loss in the network's output.
     radius : float
-        No input has a larger Euclidean norm.
+        Largest Euclidean norm of an input.
     norms : sequence of float
-        Bound of the Frobenius norm of each weight matrix; `frobenius_norms` reads them off.
+        Bound of the Frobenius norm of each weight matrix; see `frobenius_norms`.
     outputs : int
-        Outputs of the network. The paper's statement is for 1; more cost a factor
-        ``sqrt(2) * outputs`` (Maurer 2016, each output bounded as a network of its own).
+        Outputs of the network. The paper's statement is for 1 output; more outputs add a factor
+        ``sqrt(2) * outputs`` (Maurer 2016, with each output bounded as a separate network).
 
     Notes
     -----
@@ -254,9 +254,9 @@ def conditional_bound(
     """`network_bound` without the L-divergence, where that is smaller than the excess risk.
 
     The condition, ``D_L <= abs(risk_u(h*) - risk_u(h_hat))``, is about risks in the population. It
-    cannot be checked from data, and as the excess risk vanishes with n it holds only for
-    distributions that no hypothesis tells apart at this n. The estimate must come from an exact
-    empirical minimiser.
+    cannot be checked from data. As the excess risk vanishes with n, it holds only for distributions
+    that no hypothesis distinguishes at this n. The estimate must come from an exact empirical
+    minimiser.
 
     Parameters
     ----------
@@ -285,12 +285,12 @@ def conditional_bound(
 
 
 def limit_bound(*, l_divergence: float, r_divergence: float) -> float:
-    """What the estimate stays below as the samples grow.
+    """Upper bound of the limit of the estimate as the samples grow.
 
     Parameters
     ----------
     l_divergence, r_divergence : float
-        Divergences of the distributions; the second is never the larger one.
+        Divergences of the distributions; the second is at most the first.
 
     Notes
     -----

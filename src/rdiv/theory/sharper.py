@@ -1,8 +1,8 @@
-"""The same statements with smaller constants; ``docs/guide/theory.md`` has the arguments.
+"""The same statements with smaller constants; ``docs/guide/theory.md`` has the proofs.
 
-Three changes do it. Two numbers between 0 and D_L differ by D_L at most, not 2 D_L. The gap of all
-hypotheses at once is one function of both samples, so one concentration inequality serves both. And
-where a complexity is known in expectation, nothing is paid for estimating it.
+There are three changes. Two numbers between 0 and D_L differ by at most D_L, not 2 D_L. The largest
+gap over all hypotheses is one function of both samples, so one concentration inequality suffices.
+Where the expected complexity is known, there is no error from estimating it.
 """
 
 from __future__ import annotations
@@ -43,13 +43,14 @@ def sharp_general_bound(
     n, c, delta, l_divergence, complexity_p, complexity_q
         As in `general_bound`.
     expected : bool
-        The complexities are expectations (or bounds of them), not those of the samples drawn.
+        Whether the complexities are expectations (or bounds of them), not those of the drawn
+        samples.
 
     Notes
     -----
     ``D_L + 2 R(p) + 2 R(q) + 6 c sqrt(ln(3 / delta) / N)``, and
     ``D_L + 2 E R(p) + 2 E R(q) + 2 c sqrt(ln(2 / delta) / N)`` with expected complexities. It holds
-    for any rule that picks a hypothesis, also one that minimises nothing.
+    for any rule that picks a hypothesis, even one that minimises nothing.
 
     Examples
     --------
@@ -165,11 +166,11 @@ def sharp_conditional_bound(
 
 
 def sharp_limit_bound(*, l_divergence: float) -> float:
-    """What the estimate stays below as the samples grow: the L-divergence itself.
+    """Upper bound of the limit of the estimate as the samples grow: the L-divergence.
 
     Notes
     -----
-    The estimate is the gap of one hypothesis, up to what vanishes with n.
+    The estimate is the gap of one hypothesis, up to a term that vanishes with n.
 
     Examples
     --------

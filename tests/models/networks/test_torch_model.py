@@ -216,7 +216,7 @@ def test_a_loss_of_your_own() -> None:
     fitted = model.fit(pool, RNG(0))
     outputs = evaluate(fitted.module, fitted.inputs(pool))
     np.testing.assert_allclose(fitted.losses(pool), np.abs(outputs[:, 0] - pool.y), rtol=1e-6)
-    with pytest.raises(ValueError, match=r'one number a row, got shape \(\).*reduction="none"'):
+    with pytest.raises(ValueError, match=r'one number per row, got shape \(\).*reduction="none"'):
         TorchModel(lambda: nn.Linear(3, 1), loss=nn.L1Loss()).fit(
             Pool(X, y=X[:, :1].ravel(), task="regression"), RNG(0)
         )
@@ -242,7 +242,7 @@ def test_images_reach_a_module_in_their_shape() -> None:
         (
             lambda: TorchModel(nn.Linear(3, 2)).fit(Pool(X), RNG(0)),
             ValueError,
-            "for density must give 3 numbers a row",
+            "for density must give 3 numbers per row",
         ),
         (
             lambda: fitted_to("density").losses(Pool(X[:, :2])),
@@ -338,7 +338,7 @@ def test_real_files_that_do_not_fit(tmp_path: Path) -> None:
         TorchModel(network, weights=path).fit(pool, RNG(0))
     pickled = tmp_path / "pickled.safetensors"
     torch.save(wider, pickled)
-    with pytest.raises(ValueError, match=r"pickled\.safetensors is no safetensors file"):
+    with pytest.raises(ValueError, match=r"pickled\.safetensors is not a safetensors file"):
         TorchModel(network, weights=pickled).fit(pool, RNG(0))
 
 

@@ -299,7 +299,7 @@ def test_one_output_is_the_log_odds_of_the_second_class() -> None:
 
 
 def test_a_module_with_too_many_outputs_is_refused() -> None:
-    with pytest.raises(ValueError, match="must give 2 logits a row, got outputs of shape"):
+    with pytest.raises(ValueError, match="must give 2 logits per row, got outputs of shape"):
         NetworkClassifier(nn.Linear(2, 5)).fit(classes(), np.random.default_rng(0))
 
 

@@ -16,7 +16,7 @@ __all__ = ["climb", "hotelling", "place"]
 
 Floats = NDArray[np.float64]
 
-STOPS = (0, 3, 8, 20, 60)  # after so many steps an ascent may stop
+STOPS = (0, 3, 8, 20, 60)  # numbers of steps after which an ascent may stop
 FOLDS = 4  # of the training rows, to choose between starts and stops
 NARROWEST, WIDEST = 1 / 64, 8.0  # of the width, in median distances
 CHOICE_ROWS, MOST_ROWS, MOST_CELLS = 1000, 5000, 2_000_000  # of one sample: choice, last ascent
@@ -32,7 +32,7 @@ def place(
     regularization: float,
     who: str,
 ) -> tuple[PlacedFeatures, dict[str, Any]]:
-    """Features that tell the samples of a training half apart, and notes on how they were found.
+    """Features that separate the samples of a training half, and notes on how they were found.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ def place(
 
     Notes
     -----
-    On the rows it is raised on, the statistic can be driven far up by fitting noise. So when to
-    stop is settled by cross-validation: four times, three quarters of the rows place the features
-    and weigh them into one number per row, whose gap between the samples is then taken on the
-    other quarter. Of the places that the starts lead to by then, the best is kept.
+    On the rows that it is maximised on, the statistic can become very large by fitting noise. The
+    number of steps is therefore chosen by cross-validation: four times, three quarters of the rows
+    place the features and combine them into one number per row, whose gap between the samples is
+    computed on the other quarter. Of the places reached from all starts, the best is kept.
     """
     x = pool.matrix()
     require_finite(x, who=who)
@@ -103,11 +103,11 @@ class Training:
         return self._split(parameters)[0]
 
     def best(self, tries: list[Floats]) -> Floats:
-        """Those of several parameters that give the largest statistic."""
+        """The parameters with the largest statistic."""
         return max(tries, key=self.value)
 
     def witness(self, parameters: Floats, z: Floats) -> Floats:
-        """One number per row of `z`: features weighed as tells p and q apart here."""
+        """One number per row of `z`: the combination of features that best separates p and q."""
         features = self.evaluate(z, *_unpacked(parameters, z.shape[1]))[0]
         return features @ self._split(parameters)[2]
 
@@ -121,7 +121,7 @@ def climb(
     start: Floats,
     stops: tuple[int, ...] = STOPS,
 ) -> list[Floats]:
-    """Where an ascent (L-BFGS-B) has come after each of several numbers of steps.
+    """The parameters of an ascent (L-BFGS-B) after each of several numbers of steps.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Smooth features of a row, and Hotelling's distance between their means for any split."""
+"""Smooth features per row, and Hotelling's distance between their means for any split."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Pullback = Callable[[Floats, Floats], tuple[Floats, float]]
 Evaluate = Callable[[Floats, Floats, float], tuple[Floats, Pullback]]
 """From scaled inputs ``(n, d)``, places ``(J, d)`` and a width to features and their pullback."""
 
-_PAIRS = 2000  # random pairs of rows behind a median distance
+_PAIRS = 2000  # random pairs of rows for a median distance
 _FAR = 1e6  # in median distances; features are flat long before
 
 
@@ -55,7 +55,7 @@ class Scaling:
     scale: float
 
     def __call__(self, x: Floats) -> Floats:
-        """Scaled inputs; rows further out than any feature reaches are brought to the edge."""
+        """Scaled inputs; rows beyond the reach of any feature are clipped."""
         return np.clip((x - self.centre) / self.scale, -_FAR, _FAR)
 
 
@@ -71,7 +71,7 @@ def fit_scaling(x: Floats, rng: np.random.Generator) -> Scaling:
     centre = np.median(x, axis=0)
     one = rng.integers(len(x), size=_PAIRS)
     other = (one + rng.integers(1, max(len(x), 2), size=_PAIRS)) % len(x)
-    unit = float(np.abs(x - centre).max()) or 1.0  # squares of what is left cannot overflow
+    unit = float(np.abs(x - centre).max()) or 1.0  # so that squares cannot overflow
     distances = np.linalg.norm(x[one] / unit - x[other] / unit, axis=1)
     typical = float(np.median(distances)) or float(distances.mean()) or 1.0
     return Scaling(centre, unit * typical)
@@ -79,7 +79,7 @@ def fit_scaling(x: Floats, rng: np.random.Generator) -> Scaling:
 
 @dataclass(frozen=True, eq=False)
 class PlacedFeatures:
-    """Features of rows, with their places and width settled.
+    """Features of rows, with fixed places and width.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ _ROUNDING = 1e-12  # gaps below this many standard deviations of their feature a
 
 @dataclass(frozen=True, eq=False)
 class FeatureMeans:
-    """Distance between the mean features of p and of q, with features that are settled.
+    """Distance between the mean features of p and of q, with fixed features.
 
     Parameters
     ----------
@@ -188,11 +188,11 @@ class FeatureMeans:
 
 
 def chi2_pvalue(result: Any) -> float:
-    """The asymptotic p-value of a test run with ``null="chi2"``, beside its exact one.
+    """The asymptotic p-value of a test run with ``null="chi2"``, in addition to its exact one.
 
     For large samples from one distribution Hotelling's statistic is chi-square with as many
-    degrees of freedom as there are features. Small samples exceed that more often than they
-    should, so this is for comparison with the literature; never 0.
+    degrees of freedom as there are features. In small samples this p-value is too small, so it is
+    for comparison with the literature. It is never 0.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def _side_sums(
 
 
 def _gaps(p: _Side, q: _Side, spreads: Floats) -> Floats:
-    """Mean features of q minus those of p, ``(b, m)``; what is rounding error is 0."""
+    """Mean features of q minus those of p, ``(b, m)``; rounding errors are set to 0."""
     gaps = q.sums / q.rows - p.sums / p.rows
     gaps[np.abs(gaps) <= _ROUNDING * spreads] = 0.0
     return gaps

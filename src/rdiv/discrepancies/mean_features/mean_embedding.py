@@ -33,8 +33,8 @@ class MeanEmbedding:
     """Mean embeddings at a few locations (Chwialkowski et al. 2015; Jitkrittum et al. 2016).
 
     The mean of a Gaussian kernel around each location is compared between p and q: where do the
-    densities, smoothed by the kernel, differ? Locations and bandwidth are moved to where they
-    tell the samples apart on one half of each; the other half is tested.
+    densities, smoothed by the kernel, differ? Locations and bandwidth are chosen to separate the
+    samples on one half of each; the other half is tested.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class MeanEmbedding:
         More of them see finer differences; fewer have more power in small samples.
     optimize : bool, default True
         False draws the locations from a Gaussian fitted to the pool and takes the median distance
-        as bandwidth: blind to the labels, so all rows are tested, and far less powerful.
+        as bandwidth. This uses no labels, so all rows are tested, but it is far less powerful.
     normalized : bool, default True
         Rank Hotelling's statistic of the gaps between the means. False ranks the root mean square
         of the gaps; the locations are the same.
@@ -57,12 +57,13 @@ class MeanEmbedding:
     The statistic is ``z' (S_p / n_p + S_q / n_q + r (1 / n_p + 1 / n_q) I)^-1 z``, with z the gaps
     of the kernel means, S the covariances and r the regularisation: the normalised statistic of
     Jitkrittum et al. (2016), who pair the rows of equal samples in some order and take the
-    covariance of differences, for samples of any sizes and without pairs. Columns of an array
-    count in the units they come in.
+    covariance of differences, for samples of any sizes and without pairs. Columns of an array are
+    not rescaled.
 
     The ascent starts from rows of the half, at five bandwidths; cross-validation within the half
-    says when it stops, because further up it fits noise. From 5000 rows a half on, the locations
-    are learned on a random part, and the notes say so; all rows of the other half are tested.
+    decides when it stops, because more steps would fit noise. With more than 5000 rows per half,
+    the locations are learned on a random part, and the notes say so; all rows of the other half are
+    tested.
 
     Examples
     --------

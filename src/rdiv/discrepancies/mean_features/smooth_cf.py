@@ -35,17 +35,17 @@ class SmoothCharacteristicFunction:
 
     The means of ``w(x) sin(f'x)`` and ``w(x) cos(f'x)``, with a Gaussian window w around the middle
     of the data, are compared between p and q for each frequency f. Frequencies and the width of
-    the window are tuned to tell the samples apart on one half of each (Jitkrittum et al. 2016);
-    the other half is tested. It sees differences that repeat all over the data, where `me` sees
-    local ones.
+    the window are chosen to separate the samples on one half of each (Jitkrittum et al. 2016); the
+    other half is tested. It sees differences that repeat all over the data, while `me` sees local
+    ones.
 
     Parameters
     ----------
     n_frequencies : int
         Each gives two features, a sine and a cosine.
     optimize : bool, default True
-        False draws the frequencies at random, for inputs in units of their median distance: blind
-        to the labels, so all rows are tested, and far less powerful.
+        False draws the frequencies at random, for inputs in units of their median distance. This
+        uses no labels, so all rows are tested, but it is far less powerful.
     normalized : bool, default True
         Rank Hotelling's statistic of the gaps between the means. False ranks the root mean square
         of the gaps; the frequencies are the same.
@@ -59,10 +59,10 @@ class SmoothCharacteristicFunction:
     -----
     The window, ``exp(-|x|^2 / (2 width^2))``, is the Fourier transform of the kernel that smooths
     the characteristic function. The literature divides the inputs by the width and leaves the
-    window at 1; here frequency and width are free of each other, which is the same family. The
-    paper's formula subtracts the features of p from themselves, a slip for those of q. The
-    statistic is that of `MeanEmbedding`, with ``2 n_frequencies`` features, and so is the way
-    the ascent is stopped.
+    window at 1; here frequency and width are separate parameters of the same family. The paper's
+    formula subtracts the features of p from themselves; this is a misprint for those of q. The
+    statistic is that of `MeanEmbedding`, with ``2 n_frequencies`` features, and the ascent is
+    stopped in the same way.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class SmoothCharacteristicFunction:
         return self.optimize
 
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> FeatureMeans:
-        """Tune frequencies and window to what tells the samples of this half apart."""
+        """Choose frequencies and window that separate the samples of this half."""
         features, notes = place(
             pool,
             is_p,

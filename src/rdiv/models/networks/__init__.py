@@ -1,1 +1,1 @@
-"""Networks: how any torch module is trained and judged, and those of the paper by name."""
+"""Networks: how any torch module is trained and evaluated, and the networks of the paper."""

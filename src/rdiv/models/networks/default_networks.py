@@ -29,7 +29,7 @@ class NetworkClassifier:
     Parameters
     ----------
     module : torch.nn.Module, optional
-        From rows to one logit a class, or for two classes to the log odds of the second one. It is
+        From rows to one logit per class, or for two classes to the log odds of the second. It is
         copied and trained from its present weights. By default a perceptron with two hidden
         layers, each three times as wide as the input but at least 50 and at most 300.
     training : Training
@@ -92,7 +92,7 @@ class BoundedNetwork:
     Parameters
     ----------
     module : torch.nn.Module, optional
-        From rows to one logit a class, to a prediction of the standardised target, or, without a
+        From rows to one logit per class, to a prediction of the standardised target, or, without a
         target, back to the rows. It is copied and trained from its present weights. By default a
         perceptron with two hidden layers, each three times as wide as the input but at least 50
         and at most 300; without a target an autoencoder with half as many codes as columns, at

@@ -28,7 +28,7 @@ class NetworkInputs:
     scaling : Scaling, optional
         Centre and scale of every column; without it rows keep their shape and their values.
     who : str
-        Who asks, for messages.
+        Name of the model, for messages.
     """
 
     scaling: Scaling | None
@@ -46,7 +46,7 @@ class NetworkInputs:
 
 
 def fit_inputs(pool: Pool, *, keep_shape: bool, who: str) -> NetworkInputs:
-    """Settle the scaling on a pool; images keep their shape if asked for, tables never do.
+    """Fit the scaling to a pool; images keep their shape with ``keep_shape``, tables never do.
 
     Columns are centred, scaled and held within 10000 standard deviations. Bytes of images become
     numbers in [0, 1].
@@ -108,7 +108,7 @@ class StreamedInputs:
         return tensor(chosen, self.module).to(self.device)
 
     def split(self, size: int) -> Iterator[Any]:
-        """Tensors of so many rows each, in turn."""
+        """Tensors of so many rows each, in order."""
         torch = require_torch()
         return (self.index_select(0, rows) for rows in torch.arange(len(self)).split(size))
 

@@ -54,7 +54,7 @@ def is_module(obj: object) -> bool:
     return torch is not None and isinstance(obj, torch.nn.Module)
 
 
-_torch_state = RLock()  # whoever holds it is the only one of rdiv that draws from torch
+_torch_state = RLock()  # only the thread that holds it draws random numbers from torch
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def hidden_width(d: int) -> int:
 
 
 def evaluate(module: Any, x: NDArray[Any], device: str = "auto") -> NDArray[np.float64]:
-    """Outputs of a module in evaluation mode, one row a row, in double precision.
+    """Outputs of a module in evaluation mode, ``(n, m)``, in double precision.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def _read(path: str | Path) -> Any:
         return load_file(path)
     except SafetensorError:
         raise InputError(
-            f"{Path(path).name} is no safetensors file, whatever its name says; save the state "
+            f"{Path(path).name} is not a safetensors file in spite of its name; save the state "
             "dict with safetensors.torch.save_file."
         ) from None
 

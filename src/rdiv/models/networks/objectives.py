@@ -1,4 +1,4 @@
-"""What a row costs a torch module, and the gradient of that loss in its last layer."""
+"""The loss of a torch module per row, and its gradient in the last layer."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class Objective:
     ----------
     task : {"density", "classification", "regression"}
     n_outputs : int
-        Numbers that a row of outputs has when nothing else was said: classes, 1, or input columns.
+        Default number of outputs per row: the number of classes, 1, or the number of columns.
     loss : callable, optional
-        From outputs and targets to losses, one or several a row; those of a row are added up.
+        From outputs and targets to losses, one or several per row; those of a row are summed.
         Targets are class codes, numbers, or the inputs themselves; outputs get their shape where
         the sizes agree. By default the log loss, the squared error, or the squared error of the
         reconstructed inputs.
     target : Scaling, optional
         Centre and scale of a numeric target that the module predicts in standard units.
     report : callable, optional
-        From the losses that training makes small to those that are reported, both ``(n,)``. By
+        From the losses that training minimises to those that are reported, both ``(n,)``. By
         default they are in the units of the target, and log losses at most 27.6.
     """
 
@@ -73,7 +73,7 @@ class Objective:
         return torch.as_tensor((y if self.target is None else self.target.apply(y))[:, 0])
 
     def row_losses(self, outputs: Any, x: Any, y: Any) -> Any:
-        """Losses that training makes small, a tensor ``(n,)``."""
+        """Losses that training minimises, a tensor ``(n,)``."""
         if self.loss is None:
             return self._default(outputs, x, y)
         if self.task != "classification":
@@ -83,7 +83,7 @@ class Objective:
         losses = self.loss(outputs, y)
         if losses.ndim == 0 or len(losses) != len(outputs):
             raise InputError(
-                f"a loss must give one number a row, got shape {tuple(losses.shape)} for "
+                f"a loss must give one number per row, got shape {tuple(losses.shape)} for "
                 f'{len(outputs)} rows; use reduction="none".'
             )
         return losses.reshape(len(losses), -1).sum(dim=1)
@@ -117,7 +117,7 @@ def fit_objective(
     loss: Any,
     report: Callable[[Any], Any] | None = None,
 ) -> Objective:
-    """Settle the loss for the task of a pool, or for the one that was asked for.
+    """Choose the loss for the task of a pool, or for the given task.
 
     Examples
     --------
@@ -145,20 +145,20 @@ def check_columns(outputs: Any, wanted: Any, task: str) -> None:
     """Refuse outputs that have other columns than what they are compared with."""
     if outputs.shape != wanted.shape:
         raise InputError(
-            f"a network for {task} must give {wanted.shape[1]} numbers a row, got outputs of shape "
-            f"{tuple(outputs.shape)}; change its last layer or pass loss=."
+            f"a network for {task} must give {wanted.shape[1]} numbers per row, got outputs of "
+            f"shape {tuple(outputs.shape)}; change its last layer or pass loss=."
         )
 
 
 def class_logits(outputs: Any, n_classes: int) -> Any:
-    """One logit a class, ``(n, n_classes)``; a single output is the log odds of the second."""
+    """One logit per class, ``(n, n_classes)``; a single output is the log odds of the second."""
     flat = outputs.reshape(len(outputs), -1)
     if flat.shape[1] == 1 and n_classes == 2:
         return require_torch().nn.functional.pad(flat, (1, 0))
     if flat.shape[1] != n_classes:
         raise InputError(
-            f"a network for {n_classes} classes must give {n_classes} logits a row, got outputs of "
-            f"shape {tuple(outputs.shape)}; change its last layer."
+            f"a network for {n_classes} classes must give {n_classes} logits per row, got outputs "
+            f"of shape {tuple(outputs.shape)}; change its last layer."
         )
     return flat
 

@@ -1,4 +1,4 @@
-"""Any torch module as a model: trained by the shared loop, judged by one loss a row."""
+"""Any torch module as a model: trained by the shared loop, evaluated by one loss per row."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TorchModel:
         every fit, with weights drawn from the run's own stream; one with required parameters is
         called with the shape of a row and the number of outputs.
     loss : callable, optional
-        From outputs and targets to one number a row, such as ``nn.L1Loss(reduction="none")``;
+        From outputs and targets to one number per row, such as ``nn.L1Loss(reduction="none")``;
         several numbers of a row are added up. Targets are class codes, numbers, or without a
         target the inputs themselves, and outputs get their shape where the sizes agree. By default
         the log loss, the squared error, or the squared error of the reconstructed inputs.

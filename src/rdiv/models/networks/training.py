@@ -129,9 +129,9 @@ def train(
     Parameters
     ----------
     module : torch.nn.Module
-        Left as it is.
+        Not changed.
     loss : callable
-        From the module and a batch of each tensor to one number, which is made small.
+        From the module and a batch of each tensor to one number, which is minimised.
     tensors : sequence of tensors
         Of one length, a row each; `rdiv.models.networks.inputs.StreamedInputs` are read a batch at
         a time.

@@ -40,7 +40,7 @@ class Vae:
         the columns and learns one spread of the noise. ``"auto"`` is Bernoulli for images with
         values in [0, 1] or bytes, else Gaussian.
     samples : int
-        Codes a row is judged by: 0 takes the mean of its posterior, more are drawn from it with
+        Codes per row in evaluation: 0 takes the mean of its posterior, more are drawn from it with
         noise that is fixed at the fit and the same for every row.
     training : Training
     epochs : int, optional
@@ -124,7 +124,7 @@ def vae(
 
 @dataclass(frozen=True)
 class NegativeElbo:
-    """Reconstruction plus divergence of the code, one number a row, in nats (or of densities).
+    """Reconstruction plus divergence of the code, one number per row, in nats (or of densities).
 
     Parameters
     ----------

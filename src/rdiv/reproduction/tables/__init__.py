@@ -1,1 +1,1 @@
-"""The tables of the paper, one a file."""
+"""The tables of the paper, one per file."""
