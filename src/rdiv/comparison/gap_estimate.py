@@ -18,7 +18,7 @@ from rdiv.inference.mean_gaps import mean_gap
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Logistic, Model, Ridge
 from rdiv.models.linear import curvature
-from rdiv.models.protocol import check_losses
+from rdiv.models.protocol import check_losses, fit_model, is_held_out, losses_of
 from rdiv.names import spelled
 from rdiv.results import SCHEMA, as_json, plain
 from rdiv.samples.arguments import check_settings
@@ -176,7 +176,7 @@ def estimate_gap(
         else:
             interval = _normal(numbers, pooled, alpha)
     notes = {"task": pooled.pool.task, **choice.notes}
-    if estimand == "fitted" and not getattr(fixed, "held_out", False):
+    if estimand == "fitted" and not is_held_out(fixed):
         notes["in-sample"] = "losses are in-sample, so the interval is not honest; use folds"
     return GapEstimate(
         gap, error, interval, estimand, TARGETS[estimand], method, alpha, len(sides[0]),
@@ -241,8 +241,8 @@ def _numbers(model: Model, pooled: PooledSamples, estimand: Estimand) -> Floats:
             f'estimand="population" needs model="ridge" or "logistic", got '
             f'{spelled(model, MODELS)}; use estimand="fitted".'
         )
-    fitted: Any = model.fit(pool, pooled.stream("fit"))
-    losses = check_losses(fitted.losses(pool), pool, "the model")
+    fitted: Any = fit_model(model, pool, pooled.stream("fit"))
+    losses = check_losses(losses_of(fitted, pool), pool, "the model")
     if estimand == "fitted":
         return losses
     gradients, hessian = fitted.gradients(pool), curvature(fitted, pool)

@@ -10,13 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.discrepancies.protocol import (
+    does_learn,
+    is_discrepancy,
+    model_of,
+    task_of_test,
+)
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.score import Score
 from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.combining import nested_min_p
 from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.models.adapters import as_model
-from rdiv.models.protocol import FittedModel, Model
+from rdiv.models.protocol import FittedModel, Model, fit_model
 from rdiv.names import spelled
 from rdiv.samples.pool import Pool
 
@@ -92,19 +98,19 @@ class Omnibus:
     @property
     def task(self) -> str | None:
         """The one task that all members can do, if there is only one."""
-        tasks = {_task(each) for level in self.levels for each in level} - {None}
+        tasks = {task_of_test(each) for level in self.levels for each in level} - {None}
         return tasks.pop() if len(tasks) == 1 else None
 
     @property
     def learns(self) -> bool:
         """Whether any member learns with labels on one half."""
-        return any(getattr(each, "learns", False) for level in self.levels for each in level)
+        return any(does_learn(each) for level in self.levels for each in level)
 
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Omnibus:
         """Let the members that learn do so; the others wait for the held-out half."""
 
         def learned(each: Any) -> Any:
-            return each.learn(pool, is_p, rng) if getattr(each, "learns", False) else each
+            return each.learn(pool, is_p, rng) if does_learn(each) else each
 
         return Omnibus(members=tuple(tuple(learned(each) for each in m) for m in self.levels))
 
@@ -127,7 +133,7 @@ class _Fits:
     known: list[tuple[Model, FittedModel]] = field(default_factory=list)
 
     def prepare(self, member: Any) -> Prepared:
-        model, from_fit = getattr(member, "model", None), getattr(member, "from_fit", None)
+        model, from_fit = model_of(member), getattr(member, "from_fit", None)
         if model is None or from_fit is None:
             found = member.prepare(self.pool, self.rng.spawn(1)[0])
         else:
@@ -145,7 +151,7 @@ class _Fits:
             if known == model:
                 return fitted
         # The first fit draws from the stream itself, as the same model does outside an omnibus.
-        fitted = model.fit(self.pool, self.rng.spawn(1)[0] if self.known else self.rng)
+        fitted = fit_model(model, self.pool, self.rng.spawn(1)[0] if self.known else self.rng)
         self.known.append((model, fitted))
         return fitted
 
@@ -199,7 +205,7 @@ def combined(members: Mapping[str, Prepared]) -> Prepared:
 def _as_member(member: Any) -> Any:
     if isinstance(member, tuple | list):
         return tuple(_as_member(each) for each in member)
-    if isclass(member) or not (hasattr(member, "prepare") or hasattr(member, "learn")):
+    if isclass(member) or not is_discrepancy(member):
         raise InputTypeError(
             f"a member of omnibus must be a discrepancy, got {member!r}; "
             "pass an object such as rdiv.discrepancies.Energy()."
@@ -213,7 +219,7 @@ def _namer(levels: Sequence[Sequence[Any]]) -> Callable[[Any], str]:
     from rdiv.models import BY_NAME as MODELS
 
     def model(member: Any) -> str:
-        own = getattr(member, "model", None)
+        own = model_of(member)
         return "" if own is None else spelled(own, MODELS)
 
     several = len({model(each) for level in levels for each in level} - {""}) > 1
@@ -232,9 +238,3 @@ def _unique(named: Iterable[tuple[str, Prepared]]) -> dict[str, Prepared]:
         count = sum(known == name or known.startswith(f"{name} #") for known in found)
         found[f"{name} #{count + 1}" if count else name] = prepared
     return found
-
-
-def _task(discrepancy: Any) -> str | None:
-    inner = discrepancy if hasattr(discrepancy, "task") else getattr(discrepancy, "model", None)
-    task: str | None = getattr(inner, "task", None)
-    return task

@@ -9,9 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.inference.prepared import Prepared, Statistic
+from rdiv.models.protocol import Model, task_of
 from rdiv.samples.pool import Pool
 
-__all__ = ["Description", "Discrepancy", "Learner", "describe"]
+__all__ = [
+    "Description",
+    "Discrepancy",
+    "Learner",
+    "describe",
+    "does_learn",
+    "is_discrepancy",
+    "model_of",
+    "task_of_test",
+]
 
 
 class Discrepancy(Protocol):
@@ -37,6 +47,28 @@ class Learner(Protocol):
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Discrepancy:
         """Learn on the training half; the discrepancy returned sees only the other half."""
         ...
+
+
+def is_discrepancy(obj: object) -> bool:
+    """Whether an object can be prepared, or learn to be."""
+    return hasattr(obj, "prepare") or hasattr(obj, "learn")
+
+
+def does_learn(discrepancy: object) -> bool:
+    """Whether a discrepancy has still to learn, with labels, on one half."""
+    return bool(getattr(discrepancy, "learns", False))
+
+
+def model_of(discrepancy: object) -> Model | None:
+    """The model that a discrepancy rests on, if any."""
+    model: Model | None = getattr(discrepancy, "model", None)
+    return model
+
+
+def task_of_test(discrepancy: object) -> str | None:
+    """The only task that a discrepancy can do: what it says itself, or else its model."""
+    own = hasattr(discrepancy, "task")
+    return task_of(discrepancy if own else model_of(discrepancy))
 
 
 @dataclass(frozen=True)

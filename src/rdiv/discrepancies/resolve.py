@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from inspect import isclass
 from typing import Any
 
+from rdiv.discrepancies.protocol import is_discrepancy, task_of_test
 from rdiv.errors import InputError, InputTypeError
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import (
@@ -18,6 +19,7 @@ from rdiv.models import (
     PrincipalComponents,
     as_model,
 )
+from rdiv.models.protocol import is_held_out, task_of
 from rdiv.names import chosen, spelled
 from rdiv.samples.pool import Pool
 
@@ -76,7 +78,7 @@ def choose(
     if hasattr(cls, "model_role"):  # a classifier of p against q, a feature network: its own affair
         _refuse(discrepancy, "learns on half of the rows", model=None, folds=folds)
         test = cls(model=model)
-        kind = getattr(test, "task", None)
+        kind = task_of(test)
         return Choice(
             lambda pool: test, kind, inputs_only if supervised and kind == "density" else {}
         )
@@ -89,11 +91,11 @@ def choose(
         )
     fixed = as_model(model)
     notes: dict[str, Any] = {}
-    if getattr(fixed, "held_out", False) and folds is not None:
+    if is_held_out(fixed) and folds is not None:
         notes["folds"] = f"folds do not apply to {spelled(fixed, MODELS)}"
     else:
         fixed = _folded(fixed, folds, n_jobs)
-    kind = getattr(fixed, "task", None)
+    kind = task_of(fixed)
     if supervised and kind == "density":
         notes["target"] = f"{spelled(fixed, MODELS)} models the inputs; the target is not used"
     return Choice(lambda pool: cls(fixed), kind, notes)
@@ -105,14 +107,13 @@ def _given(discrepancy: Any, model: Any, folds: int | None) -> Choice:
             "a discrepancy must be a name or an object, got the class "
             f"{discrepancy.__name__}; add ()."
         )
-    if not hasattr(discrepancy, "prepare") and not hasattr(discrepancy, "learn"):
+    if not is_discrepancy(discrepancy):
         raise InputTypeError(
             "a discrepancy must be a name or have prepare(pool, rng), got "
             f"{type(discrepancy).__name__}."
         )
     _refuse(type(discrepancy).__name__, "has its settings already", model=model, folds=folds)
-    inner = discrepancy if hasattr(discrepancy, "task") else getattr(discrepancy, "model", None)
-    return Choice(lambda pool: discrepancy, getattr(inner, "task", None), {})
+    return Choice(lambda pool: discrepancy, task_of_test(discrepancy), {})
 
 
 def _refuse(name: str, why: str, *, model: Any, folds: int | None) -> None:
