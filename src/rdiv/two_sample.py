@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rdiv.discrepancies import BY_NAME
 from rdiv.discrepancies.omnibus import combined
+from rdiv.discrepancies.protocol import does_learn, model_of
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.resolve import choose
 from rdiv.discrepancies.score import Score, has_gradients
@@ -26,6 +27,7 @@ from rdiv.inference.halving import Halves, halves
 from rdiv.inference.prepared import Prepared
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
+from rdiv.models.protocol import fit_model
 from rdiv.names import spelled
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
@@ -164,7 +166,7 @@ def run_test(
     pool, is_p = pooled.pool, pooled.is_p
     said = {"task": pool.task, **(notes or {})}
     text, model = labels(discrepancy)
-    if getattr(discrepancy, "learns", False):
+    if does_learn(discrepancy):
         learn, test = halves_of(pool, is_p, pooled.stream("halves"))
         discrepancy = discrepancy.learn(pool.take(learn), is_p[learn], pooled.stream("learn"))
         pool, is_p = pool.take(test), is_p[test]
@@ -187,7 +189,7 @@ def run_model_tests(
     the numbers per row are returned with them.
     """
     pool = pooled.pool
-    fitted = model.fit(pool, pooled.stream("fit"))
+    fitted = fit_model(model, pool, pooled.stream("fit"))
     tests: list[Any] = [RDivergence(model)]
     if has_gradients(fitted):
         tests.append(Score(model))
@@ -278,7 +280,7 @@ def check_level(alpha: float, n_resamples: int) -> None:
 
 def labels(discrepancy: Any) -> tuple[str, str | None]:
     """A discrepancy and its model as text."""
-    model = getattr(discrepancy, "model", None)
+    model = model_of(discrepancy)
     return spelled(discrepancy, BY_NAME, without=("model",)), (
         None if model is None else spelled(model, MODELS)
     )

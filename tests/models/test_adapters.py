@@ -238,7 +238,7 @@ def test_a_bare_estimator_gets_numbers_and_a_pipeline_the_frame() -> None:
 def test_images_are_flattened_for_bare_estimators() -> None:
     single = X.astype(np.float32)
     pool = Pool(single[:, :, None], y=CODES, task="classification", classes=CLASSES.classes)
-    flat = losses_of(LogisticRegression(), replace(CLASSES, x=single))
+    flat = losses_of(LogisticRegression(), replace(CLASSES, rows=single))
     np.testing.assert_allclose(losses_of(LogisticRegression(), pool), flat, rtol=1e-9)
 
 

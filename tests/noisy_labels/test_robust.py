@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
@@ -17,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+from rdiv.errors import InputError, InputTypeError
 from rdiv.models import Mlp, Training
 from rdiv.noisy_labels import RobustClassifier, flip_labels
 
@@ -31,6 +33,40 @@ def test_the_conventions_of_scikit_learn() -> None:
     broken = [r["check_name"] for r in results if r["status"] not in ("passed", "skipped")]
     assert broken == []
     assert len(results) > 40
+
+
+ROWS, LABELS = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "sentence"),
+    [
+        (3, LABELS, "X cannot be used: Expected 2D array, got scalar array"),
+        (ROWS[:0], LABELS[:0], r"X cannot be used: Found array with 0 sample\(s\)"),
+        (ROWS + 1j, LABELS, r"X cannot be used: Complex data not supported\.$"),
+        (np.full((20, 2), np.inf), LABELS, "X cannot be used: Input X contains infinity"),
+        ([[1.0, 2.0], [3.0]], [0, 1], "X cannot be used: setting an array element"),
+        (np.array([["a"]] * 20), LABELS, "X cannot be used: dtype='numeric' is not"),
+        (pl.DataFrame({"a": [[1, 2]] * 20}), LABELS, "column 'a' holds List"),
+        (ROWS, 3, "y cannot be used: y should be a 1d array"),
+        (ROWS, LABELS[:7], "X and y must have as many rows, got 20 and 7"),
+        (ROWS, LABELS / 2, "labels must be classes"),
+    ],
+)
+def test_odd_rows_and_labels_are_one_sentence(x: Any, y: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence) as caught:
+        RobustClassifier(random_state=0).fit(x, y)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_odd_arguments_are_one_sentence_too() -> None:
+    with pytest.raises(InputTypeError, match="X cannot be used: Sparse data was passed"):
+        RobustClassifier().fit(csr_matrix(ROWS), LABELS)
+    with pytest.raises(InputError, match="random_state cannot be used: 'x'"):
+        RobustClassifier(random_state="x").fit(ROWS, LABELS)
+    fitted = RobustClassifier(folds=2, random_state=0).fit(ROWS, LABELS)
+    with pytest.raises(InputError, match="X cannot be used: X has 1 features, but"):
+        fitted.predict(ROWS[:, :1])
 
 
 @pytest.fixture(scope="module")

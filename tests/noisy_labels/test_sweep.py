@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from rdiv.errors import DivergedError
+from rdiv.errors import DivergedError, InputError
 from rdiv.models import Mlp, Training
 from rdiv.noisy_labels import noise_sweep
 from rdiv.noisy_labels import sweep as module
@@ -116,3 +116,18 @@ def test_unknown_names_are_refused() -> None:
         noise_sweep(*DATA, objectives=["harsh"])
     with pytest.raises(ValueError, match="rate must be a share"):
         noise_sweep(*DATA, rate=1.5)
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "sentence"),
+    [
+        (3, 4, r"train must be a pair \(X, y\) of rows and their labels, got 3\.$"),
+        (DATA[0], 4, r"test must be a pair \(X, y\)"),
+        ((X, X[:5, 0] > 0), DATA[1], "as many rows, got 300 and 5 in train"),
+        ((3, 4), DATA[1], "train must have rows, got a single number"),
+        (DATA[0], (X, X[:, 0]), "labels must be classes"),
+    ],
+)
+def test_rows_and_labels_come_in_pairs(train: Any, test: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        noise_sweep(train, test)

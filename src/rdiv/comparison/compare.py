@@ -17,6 +17,7 @@ from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import critical_value, gap_interval, smallest_detectable_gap
 from rdiv.inference.prepared import Prepared
+from rdiv.models.protocol import is_held_out
 from rdiv.remarks import IN_SAMPLE
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
@@ -92,7 +93,7 @@ def compare(
         model = choice.build(pooled.pool).model
         inputs = _inputs(pooled, settings)  # first: its distances are gone when gradients come
         results, prepared = run_model_tests(model, pooled, settings, notes=choice.notes)
-        held_out = bool(getattr(model, "held_out", False))
+        held_out = is_held_out(model)
         found = _judge(results, prepared["r-div"], pooled, inputs, held_out)
         if equivalence_margin is not None or not_worse_than is not None:
             _require_held_out(held_out)

@@ -18,7 +18,7 @@ from rdiv.inference.mean_gaps import mean_gap
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Logistic, Model, Ridge
 from rdiv.models.linear import curvature
-from rdiv.models.protocol import check_losses
+from rdiv.models.protocol import check_losses, fit_model, is_held_out, losses_of
 from rdiv.names import spelled
 from rdiv.remarks import IN_SAMPLE
 from rdiv.results import SCHEMA, as_json, plain
@@ -177,7 +177,7 @@ def estimate_gap(
         else:
             interval = _normal(numbers, pooled, alpha)
     notes = {"task": pooled.pool.task, **choice.notes}
-    if estimand == "fitted" and not getattr(fixed, "held_out", False):
+    if estimand == "fitted" and not is_held_out(fixed):
         notes["in-sample"] = IN_SAMPLE
     return GapEstimate(
         gap, error, interval, estimand, TARGETS[estimand], method, alpha, len(sides[0]),
@@ -242,8 +242,8 @@ def _numbers(model: Model, pooled: PooledSamples, estimand: Estimand) -> Floats:
             f'estimand="population" needs model="ridge" or "logistic", got '
             f'{spelled(model, MODELS)}; use estimand="fitted".'
         )
-    fitted: Any = model.fit(pool, pooled.stream("fit"))
-    losses = check_losses(fitted.losses(pool), pool, "the model")
+    fitted: Any = fit_model(model, pool, pooled.stream("fit"))
+    losses = check_losses(losses_of(fitted, pool), pool, "the model")
     if estimand == "fitted":
         return losses
     gradients, hessian = fitted.gradients(pool), curvature(fitted, pool)

@@ -17,7 +17,14 @@ from rdiv.models.adapters import as_model
 from rdiv.models.networks.default_networks import NetworkClassifier
 from rdiv.models.networks.modules import is_module
 from rdiv.models.networks.torch_model import FittedTorchModel
-from rdiv.models.protocol import FittedModel, Model, check_losses, task_of
+from rdiv.models.protocol import (
+    FittedModel,
+    Model,
+    check_losses,
+    fit_model,
+    losses_of,
+    task_of,
+)
 from rdiv.names import spelled
 from rdiv.samples.pool import Pool
 
@@ -195,7 +202,7 @@ def fit_classifier(
     model: Model, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator
 ) -> FittedModel:
     """A classifier of p against q, trained on these rows."""
-    return model.fit(_labelled(pool, is_p.astype(np.intp)), rng)
+    return fit_model(model, _labelled(pool, is_p.astype(np.intp)), rng)
 
 
 def _losses_with_either_label(fitted: FittedModel, pool: Pool) -> list[NDArray[np.float64]]:
@@ -204,7 +211,7 @@ def _losses_with_either_label(fitted: FittedModel, pool: Pool) -> list[NDArray[n
     if isinstance(fitted, FittedTorchModel) and fitted.objective.loss is None:
         probabilities = fitted.probabilities(pool)  # one pass through the network for both
         return [log_loss(label, probabilities) for label in labels]
-    return [fitted.losses(_labelled(pool, label)) for label in labels]
+    return [losses_of(fitted, _labelled(pool, label)) for label in labels]
 
 
 def _labelled(pool: Pool, labels: NDArray[np.intp]) -> Pool:

@@ -18,7 +18,7 @@ from rdiv.models.networks.modules import is_module, tensor
 from rdiv.models.networks.torch_model import FittedTorchModel
 from rdiv.models.networks.training import Training, train
 from rdiv.models.networks.updates import batchable_rows
-from rdiv.models.protocol import FittedModel, check_losses, task_of
+from rdiv.models.protocol import FittedModel, check_losses, fit_model, losses_of, task_of
 from rdiv.samples.pool import Pool
 
 __all__ = ["LDivergence", "LearnedGap", "climb_gap"]
@@ -219,9 +219,9 @@ def _as_listed(hypothesis: Any) -> Any:
 
 def _listed_losses(hypothesis: Any, pool: Pool, rng: np.random.Generator) -> NDArray[np.float64]:
     if hasattr(hypothesis, "fit"):
-        losses = hypothesis.fit(pool, rng).losses(pool)
+        losses = losses_of(fit_model(hypothesis, pool, rng), pool)
     elif hasattr(hypothesis, "losses"):
-        losses = hypothesis.losses(pool)
+        losses = losses_of(hypothesis, pool)
     else:
         losses = hypothesis(pool)
     return check_losses(losses, pool, "every hypothesis")

@@ -13,7 +13,7 @@ from rdiv.inference.masked_sums import mask_counts
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Masks, Observed, Prepared, Statistic
 from rdiv.models.adapters import as_model
-from rdiv.models.protocol import FittedModel, Model, check_losses
+from rdiv.models.protocol import FittedModel, Model, check_losses, fit_model, losses_of
 from rdiv.samples.pool import Pool
 
 __all__ = ["LossDistribution"]
@@ -60,11 +60,11 @@ class LossDistribution:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the model to the pool and sort its losses."""
-        return self.from_fit(self.model.fit(pool, rng), pool)
+        return self.from_fit(fit_model(self.model, pool, rng), pool)
 
     def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
         """The same from an already fitted model."""
-        losses = check_losses(fitted.losses(pool), pool, "the model")
+        losses = check_losses(losses_of(fitted, pool), pool, "the model")
         means = mean_gap(losses)
 
         def observed(is_p: NDArray[np.bool_]) -> Observed:

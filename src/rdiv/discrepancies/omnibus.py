@@ -10,13 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.discrepancies.protocol import (
+    does_learn,
+    is_discrepancy,
+    model_of,
+)
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.score import Score
 from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.combining import nested_min_p
 from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.models.adapters import as_model
-from rdiv.models.protocol import FittedModel, Model, task_of
+from rdiv.models.protocol import FittedModel, Model, fit_model, task_of
 from rdiv.names import spelled
 from rdiv.samples.pool import Pool
 
@@ -98,13 +103,13 @@ class Omnibus:
     @property
     def learns(self) -> bool:
         """Whether any member learns with labels on one half."""
-        return any(getattr(each, "learns", False) for level in self.levels for each in level)
+        return any(does_learn(each) for level in self.levels for each in level)
 
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Omnibus:
         """Let the members that learn do so; the others are prepared on the held-out half."""
 
         def learned(each: Any) -> Any:
-            return each.learn(pool, is_p, rng) if getattr(each, "learns", False) else each
+            return each.learn(pool, is_p, rng) if does_learn(each) else each
 
         return Omnibus(members=tuple(tuple(learned(each) for each in m) for m in self.levels))
 
@@ -134,7 +139,7 @@ class _Fits:
     known: list[tuple[Model, FittedModel]] = field(default_factory=list)
 
     def prepare(self, member: Any) -> Prepared:
-        model, from_fit = getattr(member, "model", None), getattr(member, "from_fit", None)
+        model, from_fit = model_of(member), getattr(member, "from_fit", None)
         if model is None or from_fit is None:
             found = member.prepare(self.pool, self.rng.spawn(1)[0])
         else:
@@ -152,7 +157,7 @@ class _Fits:
             if known == model:
                 return fitted
         # The first fit draws from the stream itself, so that it equals a fit outside an omnibus.
-        fitted = model.fit(self.pool, self.rng.spawn(1)[0] if self.known else self.rng)
+        fitted = fit_model(model, self.pool, self.rng.spawn(1)[0] if self.known else self.rng)
         self.known.append((model, fitted))
         return fitted
 
@@ -206,7 +211,7 @@ def combined(members: Mapping[str, Prepared]) -> Prepared:
 def _as_member(member: Any) -> Any:
     if isinstance(member, tuple | list):
         return tuple(_as_member(each) for each in member)
-    if isclass(member) or not (hasattr(member, "prepare") or hasattr(member, "learn")):
+    if isclass(member) or not is_discrepancy(member):
         raise InputTypeError(
             f"a member of omnibus must be a discrepancy, got {member!r}; "
             "pass an object such as rdiv.discrepancies.Energy()."
@@ -220,7 +225,7 @@ def _namer(levels: Sequence[Sequence[Any]]) -> Callable[[Any], str]:
     from rdiv.models import BY_NAME as MODELS
 
     def model(member: Any) -> str:
-        own = getattr(member, "model", None)
+        own = model_of(member)
         return "" if own is None else spelled(own, MODELS)
 
     several = len({model(each) for level in levels for each in level} - {""}) > 1

@@ -9,10 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.inference.prepared import Prepared, Statistic
+from rdiv.models.protocol import Model
 from rdiv.names import texts_of
 from rdiv.samples.pool import Pool
 
-__all__ = ["Description", "Discrepancy", "Learner", "describe"]
+__all__ = [
+    "Description",
+    "Discrepancy",
+    "Learner",
+    "describe",
+    "does_learn",
+    "is_discrepancy",
+    "model_of",
+]
 
 
 class Discrepancy(Protocol):
@@ -39,6 +48,22 @@ class Learner(Protocol):
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Discrepancy:
         """Learn on the training half; the discrepancy returned sees only the other half."""
         ...
+
+
+def is_discrepancy(obj: object) -> bool:
+    """Whether an object can be prepared, or learn to be."""
+    return hasattr(obj, "prepare") or hasattr(obj, "learn")
+
+
+def does_learn(discrepancy: object) -> bool:
+    """Whether a discrepancy has still to learn, with labels, on one half."""
+    return bool(getattr(discrepancy, "learns", False))
+
+
+def model_of(discrepancy: object) -> Model | None:
+    """The model that a discrepancy rests on, if any."""
+    model: Model | None = getattr(discrepancy, "model", None)
+    return model
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Prepared
 from rdiv.models.adapters import as_model
-from rdiv.models.protocol import FittedModel, Model, check_losses
+from rdiv.models.protocol import FittedModel, Model, check_losses, fit_model, losses_of
 from rdiv.samples.pool import Pool
 
 __all__ = ["RDivergence"]
@@ -60,9 +60,9 @@ class RDivergence:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the model to the pool and keep its losses."""
-        return self.from_fit(self.model.fit(pool, rng), pool)
+        return self.from_fit(fit_model(self.model, pool, rng), pool)
 
     def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
         """The same from an already fitted model, so that several tests can share a fit."""
-        losses = check_losses(fitted.losses(pool), pool, "the model")
+        losses = check_losses(losses_of(fitted, pool), pool, "the model")
         return mean_gap(losses, studentize=self.studentize, groups=pool.groups, strata=pool.strata)

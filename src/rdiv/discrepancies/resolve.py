@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from inspect import isclass
 from typing import Any
 
+from rdiv.discrepancies.protocol import is_discrepancy
 from rdiv.errors import InputError, InputTypeError
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import (
@@ -18,7 +19,7 @@ from rdiv.models import (
     PrincipalComponents,
     as_model,
 )
-from rdiv.models.protocol import task_of
+from rdiv.models.protocol import is_held_out, task_of
 from rdiv.names import chosen, spelled
 from rdiv.samples.pool import Pool
 
@@ -90,7 +91,7 @@ def choose(
         )
     fixed = as_model(model)
     notes: dict[str, Any] = {}
-    if getattr(fixed, "held_out", False) and folds is not None:
+    if is_held_out(fixed) and folds is not None:
         notes["folds"] = f"folds do not apply to {spelled(fixed, MODELS)}"
     else:
         fixed = _folded(fixed, folds, n_jobs)
@@ -106,7 +107,7 @@ def _given(discrepancy: Any, model: Any, folds: int | None) -> Choice:
             "a discrepancy must be a name or an object, got the class "
             f"{discrepancy.__name__}; add ()."
         )
-    if not hasattr(discrepancy, "prepare") and not hasattr(discrepancy, "learn"):
+    if not is_discrepancy(discrepancy):
         raise InputTypeError(
             "a discrepancy must be a name or have prepare(pool, rng), got "
             f"{type(discrepancy).__name__}."

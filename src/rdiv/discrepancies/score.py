@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from rdiv.inference.masked_sums import Columns, standardized, tiles
 from rdiv.inference.mean_gaps import mean_gaps
 from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.models.adapters import as_model
-from rdiv.models.protocol import FittedModel, Model
+from rdiv.models.protocol import FittedModel, Model, fit_model, gradients_of, owners_of
 from rdiv.samples.pool import Pool
 
 __all__ = ["Score", "has_gradients"]
@@ -86,7 +86,7 @@ class Score:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the model to the pool and keep the gradients of every row."""
-        return self.from_fit(self.model.fit(pool, rng), pool)
+        return self.from_fit(fit_model(self.model, pool, rng), pool)
 
     def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
         """The same from an already fitted model."""
@@ -118,16 +118,15 @@ class Score:
         )
 
 
-def _owners(fitted: Any, pool: Pool, width: int) -> tuple[str | None, ...] | None:
+def _owners(fitted: FittedModel, pool: Pool, width: int) -> tuple[str | None, ...] | None:
     """The input column of every gradient, where the model knows."""
-    known = getattr(fitted, "gradient_owners", None)
-    owners = None if known is None else known(pool)
+    owners = owners_of(fitted, pool)
     return None if owners is None or len(owners) != width else tuple(owners)
 
 
-def has_gradients(fitted: Any) -> bool:
+def has_gradients(fitted: FittedModel) -> bool:
     """Whether a fitted model says how its loss changes with its parameters."""
-    return callable(getattr(fitted, "gradients", None))
+    return gradients_of(fitted) is not None
 
 
 def ridge_squares(scaled: Columns, ridge: float) -> Callable[[Floats], Floats]:
@@ -165,14 +164,15 @@ def _row_squares(x: Floats) -> Floats:
     return squares
 
 
-def _gradients(fitted: Any, pool: Pool) -> Floats:
+def _gradients(fitted: FittedModel, pool: Pool) -> Floats:
     """The gradients of a model, refused unless they are finite numbers per row."""
-    if not has_gradients(fitted):
+    found = gradients_of(fitted)
+    if found is None:
         raise InputTypeError(
             f"score needs a model with gradients, got {type(fitted).__name__}; use gmm, kde, pca, "
             "logistic, ridge, boosting, or another classifier or regressor."
         )
-    gradients = np.asarray(fitted.gradients(pool), dtype=np.float64)
+    gradients = np.asarray(found(pool), dtype=np.float64)
     if gradients.ndim != 2 or len(gradients) != len(pool):
         raise InputError(
             f"the model must give one row of gradients per row, got shape {gradients.shape} for "

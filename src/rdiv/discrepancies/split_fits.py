@@ -16,7 +16,7 @@ from rdiv.models.adapters import as_model
 from rdiv.models.cross_fit import FittedCrossFit
 from rdiv.models.frozen import Frozen
 from rdiv.models.kernel_density import FittedKernelDensity
-from rdiv.models.protocol import FittedModel, Model, fit_again
+from rdiv.models.protocol import FittedModel, Model, fit_again, losses_of
 from rdiv.samples.pool import Pool
 
 __all__ = ["KernelSplits", "RefitSplits", "SplitFits", "refittable", "split_fits"]
@@ -33,7 +33,7 @@ def split_fits(
     if isinstance(fitted, FittedKernelDensity):
         return KernelSplits.of(fitted, pool)
     entropy = int(rng.integers(2**63))
-    return RefitSplits(model, fitted, pool, entropy, warm, float(np.mean(fitted.losses(pool))))
+    return RefitSplits(model, fitted, pool, entropy, warm, float(np.mean(losses_of(fitted, pool))))
 
 
 def refittable(model: object, name: str) -> Model:
@@ -134,7 +134,7 @@ class RefitSplits:
         ]
         judges = reversed(fits) if crossed else fits
         return np.array(
-            [np.mean(fit.losses(side)) for fit, side in zip(judges, sides, strict=True)]
+            [np.mean(losses_of(fit, side)) for fit, side in zip(judges, sides, strict=True)]
         )
 
     def _streams(self, mask: NDArray[np.bool_]) -> list[np.random.Generator]:

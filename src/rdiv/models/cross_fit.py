@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError
+from rdiv.errors import InputError, InputTypeError
 from rdiv.models.corrections import linear_correction
-from rdiv.models.protocol import FittedModel, Model, fit_again, task_of
+from rdiv.models.protocol import (
+    FittedModel,
+    Model,
+    PerRow,
+    fit_again,
+    fit_model,
+    gradients_of,
+    is_held_out,
+    losses_of,
+    owners_of,
+    probabilities_of,
+    residuals_of,
+    task_of,
+)
 from rdiv.names import spelled
 from rdiv.progress import counting
 from rdiv.samples.pool import Pool
@@ -57,7 +69,7 @@ class CrossFit:
     def __post_init__(self) -> None:
         if isinstance(self.folds, bool) or not isinstance(self.folds, int) or self.folds < 2:
             raise InputError(f"folds must be a whole number of at least 2, got {self.folds!r}.")
-        if getattr(self.model, "held_out", False):
+        if is_held_out(self.model):
             raise InputError(f"{self.model!r} needs no folds; pass it as it is.")
 
     def __str__(self) -> str:
@@ -97,7 +109,7 @@ class CrossFit:
         with counting("fold", self.folds) as at:
             for k, (rows, stream) in enumerate(zip(others, streams, strict=True), 1):
                 at(k)
-                fits.append(self.model.fit(pool.take(rows), stream))
+                fits.append(fit_model(self.model, pool.take(rows), stream))
         return fits
 
 
@@ -119,42 +131,51 @@ class FittedCrossFit:
 
     def losses(self, pool: Pool) -> NDArray[np.float64]:
         """Loss of every row, ``(n,)``."""
-        return self._out_of_fold(pool, "losses")
+        return self._out_of_fold(pool, [partial(losses_of, fit) for fit in self.fits])
 
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         """Predicted probability of every class, ``(n, n_classes)``, where the model has them."""
-        return self._out_of_fold(pool, "probabilities")
+        found = self._each(probabilities_of)
+        if found is None:
+            raise InputTypeError(f"{type(self.fits[0]).__name__} gives no probabilities.")
+        return self._out_of_fold(pool, found)
 
     @property
-    def gradients(self) -> Any:
+    def gradients(self) -> PerRow | None:
         """Function from a pool to derivatives of its losses, where the model has them."""
-        if all(hasattr(fit, "residuals") for fit in self.fits):
-            return lambda pool: linear_correction(self._out_of_fold(pool, "residuals"), pool)
-        if all(hasattr(fit, "gradients") for fit in self.fits):
-            return lambda pool: self._whole.gradients(pool)
+        residuals = self._each(residuals_of)
+        if residuals is not None:
+            return lambda pool: linear_correction(self._out_of_fold(pool, residuals), pool)
+        if self._each(gradients_of) is not None:
+            return lambda pool: self._whole_gradients(pool)
         return None
 
     def gradient_owners(self, pool: Pool) -> tuple[str | None, ...] | None:
         """The input column that each gradient belongs to, where the models of the folds know."""
-        known = getattr(self.fits[0], "gradient_owners", None)
-        owners: tuple[str | None, ...] | None = None if known is None else known(pool)
-        return owners
+        return owners_of(self.fits[0], pool)
 
     @cached_property
-    def _whole(self) -> Any:
-        return self.model.fit(self.pool, self.rng)
+    def _whole_gradients(self) -> PerRow:
+        found = gradients_of(fit_model(self.model, self.pool, self.rng))
+        assert found is not None
+        return found
 
-    def _out_of_fold(self, pool: Pool, numbers: str) -> NDArray[np.float64]:
+    def _each(self, method: Callable[[FittedModel], PerRow | None]) -> list[PerRow] | None:
+        """An optional method of the models of all folds; None unless all of them have it."""
+        found = [known for fit in self.fits if (known := method(fit)) is not None]
+        return found if len(found) == len(self.fits) else None
+
+    def _out_of_fold(self, pool: Pool, numbers: Sequence[PerRow]) -> NDArray[np.float64]:
         """Numbers per row from the model that did not see the row; elsewhere a mean over models."""
         if not np.array_equal(pool.keys, self.pool.keys):
-            everywhere = [getattr(fit, numbers)(pool) for fit in self.fits]
+            everywhere = [of_fit(pool) for of_fit in numbers]
             mean: NDArray[np.float64] = np.mean(everywhere, axis=0)
             return mean
         rows = [np.flatnonzero(self.fold == k) for k in range(len(self.fits))]
         whole: NDArray[np.float64] | None = None
-        for fit, chosen in zip(self.fits, rows, strict=True):
+        for of_fit, chosen in zip(numbers, rows, strict=True):
             if len(chosen):  # a part of a pool may have no row of a fold
-                part = getattr(fit, numbers)(pool.take(chosen))
+                part = of_fit(pool.take(chosen))
                 whole = np.empty((len(pool), *part.shape[1:])) if whole is None else whole
                 whole[chosen] = part
         assert whole is not None
@@ -223,4 +244,4 @@ def fold_of_rows(pool: Pool, folds: int, rng: np.random.Generator) -> NDArray[np
 
 def _fit(model: Model, pool: Pool, rng: np.random.Generator) -> FittedModel:
     with one_thread():
-        return model.fit(pool, rng)
+        return fit_model(model, pool, rng)

@@ -23,7 +23,7 @@ from rdiv.models.adapters import (
 from rdiv.models.corrections import correction_owners, linear_correction
 from rdiv.models.networks.modules import evaluate, is_module
 from rdiv.models.networks.objectives import class_probabilities
-from rdiv.models.protocol import FittedModel
+from rdiv.models.protocol import FittedModel, task_of
 from rdiv.names import one_line
 from rdiv.samples.pool import Pool
 
@@ -89,7 +89,7 @@ class Frozen:
     def task(self) -> str | None:
         """The one task the model does, if it is a scikit-learn estimator."""
         if self._kind is None:
-            return getattr(self.fitted, "task", None)
+            return task_of(self.fitted)
         return {"classifier": "classification", "regressor": "regression"}.get(
             self._kind, "density"
         )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError
+from rdiv.errors import InputError, naming
 from rdiv.names import texts_of
 from rdiv.samples.pool import Pool
 
@@ -16,11 +18,22 @@ __all__ = [
     "FittedModel",
     "Model",
     "ModelDescription",
+    "PerRow",
     "check_losses",
     "describe",
     "fit_again",
+    "fit_model",
+    "gradients_of",
+    "is_held_out",
+    "losses_of",
+    "owners_of",
+    "probabilities_of",
+    "residuals_of",
     "task_of",
 ]
+
+PerRow = Callable[[Pool], NDArray[np.float64]]
+"""Function from a pool to numbers of each of its rows."""
 
 
 @runtime_checkable
@@ -149,6 +162,59 @@ def describe() -> tuple[ModelDescription, ...]:
     return tuple(found)
 
 
+def is_held_out(model: object) -> bool:
+    """Whether the losses of a fitted model are those of rows that it was not trained on."""
+    return bool(getattr(model, "held_out", False))
+
+
+def gradients_of(fitted: FittedModel) -> PerRow | None:
+    """Its ``gradients``, where it has them."""
+    return _offered(fitted, "gradients")
+
+
+def residuals_of(fitted: FittedModel) -> PerRow | None:
+    """Its ``residuals``, where it has them."""
+    return _offered(fitted, "residuals")
+
+
+def probabilities_of(fitted: FittedModel) -> PerRow | None:
+    """Its ``probabilities``, where it has them."""
+    return _offered(fitted, "probabilities")
+
+
+def _offered(fitted: FittedModel, method: str) -> PerRow | None:
+    """An optional method; a model may also say None to tell that it has none."""
+    found: PerRow | None = getattr(fitted, method, None)
+    return found if callable(found) else None
+
+
+def owners_of(fitted: FittedModel, pool: Pool) -> tuple[str | None, ...] | None:
+    """The input column that each of its gradients belongs to, where it knows."""
+    known: Callable[[Pool], tuple[str | None, ...] | None] | None
+    known = getattr(fitted, "gradient_owners", None)
+    return None if known is None else known(pool)
+
+
+def fit_model(model: Model, pool: Pool, rng: np.random.Generator) -> FittedModel:
+    """Fit a model; what a user's own model raises comes back with its name, and as the cause."""
+    with _named(model, "fitting"):
+        return model.fit(pool, rng)
+
+
+def losses_of(fitted: FittedModel, pool: Pool) -> NDArray[np.float64]:
+    """Losses as a model gives them; an error of a user's own is named as in `fit_model`."""
+    with _named(fitted, "losses of"):
+        return fitted.losses(pool)
+
+
+def _named(model: object, step: str) -> AbstractContextManager[None]:
+    """Names the errors of models that are not ours; ours name what can go wrong themselves."""
+    cls = type(model)
+    if cls.__module__.split(".")[0] == "rdiv":
+        return nullcontext()
+    return naming(f"{step} {cls.__name__}", "its own error is attached as the cause")
+
+
 def fit_again(
     model: Model, fitted: FittedModel, pool: Pool, rng: np.random.Generator, *, warm: bool
 ) -> FittedModel:
@@ -177,7 +243,10 @@ def fit_again(
     True
     """
     again = getattr(fitted, "refit" if warm else "fit_anew", None)
-    side: FittedModel = model.fit(pool, rng) if again is None else again(pool, rng)
+    if again is None:
+        return fit_model(model, pool, rng)
+    with _named(fitted, "fitting"):
+        side: FittedModel = again(pool, rng)
     return side
 
 

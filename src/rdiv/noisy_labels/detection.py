@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError
 from rdiv.losses import log_loss
 from rdiv.models import BY_NAME, CrossFit, as_model
-from rdiv.models.protocol import FittedModel, Model, task_of
+from rdiv.models.cross_fit import FittedCrossFit
+from rdiv.models.protocol import (
+    FittedModel,
+    Model,
+    fit_model,
+    is_held_out,
+    losses_of,
+    probabilities_of,
+    task_of,
+)
 from rdiv.names import spelled
 from rdiv.noisy_labels.corruption import check_rate
 from rdiv.noisy_labels.labelled import LabelledRows, pool_labelled, with_labels
@@ -118,7 +127,7 @@ class LabelNoiseDetector:
         rows = pool_labelled(x, y, target=target, rng=rng)
         with one_thread():
             model = self.settled(rows.pool)
-            return detect(rows, model, model.fit(rows.pool, rows.stream()), self)
+            return detect(rows, model, fit_model(model, rows.pool, rows.stream()), self)
 
     def settled(self, pool: Pool) -> Model:
         """The model that judges the rows of a pool, with its folds."""
@@ -129,7 +138,7 @@ class LabelNoiseDetector:
                 f"labels need a model for classification, got {spelled(model, BY_NAME)}, which "
                 f"does {task}; choose boosting, logistic or a network."
             )
-        if self.folds is None or getattr(model, "held_out", False):
+        if self.folds is None or is_held_out(model):
             return model
         check_class_sizes(pool, self.folds)
         return CrossFit(model, self.folds, self.n_jobs)
@@ -144,7 +153,7 @@ def detect(
     assert pool.classes is not None
     predicted = class_probabilities(fitted, pool)
     losses = log_loss(pool.y, predicted)
-    held_out = bool(getattr(model, "held_out", False))
+    held_out = is_held_out(model)
     posterior = fit_posterior(predicted, pool.y) if held_out else None
     estimate = None if posterior is None else estimate_rate(posterior)
     rate = _rate(settings.noise_rate, losses, estimate)
@@ -166,20 +175,19 @@ def detect(
         classes=pool.classes,
         transition=None if posterior is None else posterior.transition,
         model=spelled(model, BY_NAME),
-        folds=getattr(model, "folds", None),
+        folds=model.folds if isinstance(model, CrossFit) else None,
         seed=rows.seed,
         notes=_notes(settings, held_out, by_loss),
     )
 
 
-def class_probabilities(fitted: Any, pool: Pool) -> Floats:
+def class_probabilities(fitted: FittedModel, pool: Pool) -> Floats:
     """Class probabilities per row, ``(n, K)``; from the losses where a model has only those."""
     assert pool.classes is not None
-    inner = fitted.fits[0] if hasattr(fitted, "fits") else fitted
-    if hasattr(inner, "probabilities"):
-        predicted: Floats = fitted.probabilities(pool)
-        return predicted
-    if hasattr(fitted, "fits"):
+    known = probabilities_of(fitted)
+    if known is not None and probabilities_of(first_fit(fitted)) is not None:
+        return known(pool)
+    if isinstance(fitted, FittedCrossFit):
         parts = np.empty((len(pool), len(pool.classes)))
         for k, fit in enumerate(fitted.fits):
             chosen = np.flatnonzero(fitted.fold == k)
@@ -187,12 +195,17 @@ def class_probabilities(fitted: Any, pool: Pool) -> Floats:
                 parts[chosen] = class_probabilities(fit, pool.take(chosen))
         return parts
     columns = [
-        fitted.losses(with_labels(pool, np.full(len(pool), code, dtype=np.intp)))
+        losses_of(fitted, with_labels(pool, np.full(len(pool), code, dtype=np.intp)))
         for code in range(len(pool.classes))
     ]
     odds: Floats = np.exp(-np.stack(columns, axis=1))
     shares: Floats = odds / odds.sum(axis=1, keepdims=True)
     return shares
+
+
+def first_fit(fitted: FittedModel) -> FittedModel:
+    """The model of the first fold of a cross-fitted model; any other model itself."""
+    return fitted.fits[0] if isinstance(fitted, FittedCrossFit) else fitted
 
 
 def check_class_sizes(pool: Pool, folds: int) -> None:

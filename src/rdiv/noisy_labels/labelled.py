@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError
-from rdiv.samples.arguments import check_settings
+from rdiv.errors import InputError, InputTypeError
+from rdiv.samples.arguments import check_settings, described
 from rdiv.samples.frames import refuse_infinite
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.pooling import resolve_seed
@@ -164,6 +164,27 @@ def check_labels(y: Any) -> NDArray[Any]:
                 "column of labels, or turn the numbers into classes first."
             )
     return labels
+
+
+def check_pair(pair: object, name: str) -> None:
+    """Refuse what is no pair of rows and as many labels.
+
+    Examples
+    --------
+    >>> check_pair(3, "train")
+    Traceback (most recent call last):
+    ...
+    rdiv.errors.InputTypeError: train must be a pair (X, y) of rows and their labels, got 3.
+    """
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise InputTypeError(
+            f"{name} must be a pair (X, y) of rows and their labels, got {described(pair)}."
+        )
+    rows, labels = as_sample(pair[0], name).x, check_labels(plain_array(pair[1]))
+    if len(rows) != len(labels):
+        raise InputError(
+            f"X and y must have as many rows, got {len(rows)} and {len(labels)} in {name}."
+        )
 
 
 def with_labels(pool: Pool, codes: NDArray[np.intp]) -> Pool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -9,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from rdiv.errors import InputError
+from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.models import as_model
 from rdiv.models.adapters import Estimator, fitted_estimator, seeded_estimator
 from rdiv.models.networks.training import Training
-from rdiv.names import chosen_from
-from rdiv.noisy_labels.detection import LabelNoiseDetector, detect
+from rdiv.models.protocol import FittedModel, fit_model
+from rdiv.names import chosen_from, one_line
+from rdiv.noisy_labels.detection import LabelNoiseDetector, class_probabilities, detect, first_fit
 from rdiv.noisy_labels.labelled import LabelledRows, check_labels, pool_labelled
 from rdiv.noisy_labels.result import LabelNoise
 from rdiv.noisy_labels.retraining import OBJECTIVES, retrain
@@ -129,8 +132,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         codes = np.zeros(len(x), dtype=np.intp)
         pool = Pool(x, y=codes, task="classification", classes=self.classes_)
         with one_thread():
-            predicted: NDArray[np.float64] = self.fitted_.probabilities(pool)
-        return predicted
+            return class_probabilities(self.fitted_, pool)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row, ``(n,)``."""
@@ -150,11 +152,12 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{model}; use action='drop'."
             )
         rng = rows.stream()
-        fitted: Any = judge.fit(rows.pool, rng)
+        fitted = fit_model(judge, rows.pool, rng)
         noise = detect(rows, judge, fitted, detector)
         self.noise_ = noise
+        self.fitted_: FittedModel
         if network:
-            pretrained = fitted.fits[0] if hasattr(fitted, "fits") else fitted
+            pretrained: Any = first_fit(fitted)
             ranks, wrong = noise.ranks[rows.places], _doubts(rows, noise)
             self.fitted_ = retrain(
                 pretrained.recipe, rows.pool, -ranks, wrong, noise.noise_rate, self.objective, rng
@@ -163,7 +166,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.fitted_ = _weighted_fit(model, rows, noise, rng)
         else:
             kept = np.flatnonzero(~noise.suspected[rows.places])
-            self.fitted_ = model.fit(rows.pool.take(kept), rng)
+            self.fitted_ = fit_model(model, rows.pool.take(kept), rng)
 
     def _given(self) -> Any:
         return "logistic" if self.estimator is None else self.estimator
@@ -176,7 +179,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "RobustClassifier requires y to be passed, but the target y is None; pass labels."
             )
         if not is_frame(y) and not hasattr(y, "to_list"):
-            y = column_or_1d(y, warn=True)
+            with _reading("y"):
+                y = column_or_1d(y, warn=True)
         return self._rows(X, reset=True), check_labels(y)
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
@@ -188,11 +192,26 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.preparation_ = _preparation(X)
         piped, prepared = isinstance(self.estimator, Pipeline), self.preparation_
         if is_frame(X) and (piped or prepared is not None):
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            with _reading("X"):
+                validate_data(self, X, reset=reset, skip_check_array=True)
             return X if piped or prepared is None else prepared.apply(X)
-        return validate_data(
-            self, X, reset=reset, dtype="numeric", allow_nd=True, ensure_all_finite="allow-nan"
-        )
+        with _reading("X"):
+            return validate_data(
+                self, X, reset=reset, dtype="numeric", allow_nd=True, ensure_all_finite="allow-nan"
+            )
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """What scikit-learn says of rows or labels that it cannot take, as one sentence of ours."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        lines = str(error).splitlines()  # some show the array
+        said = [line for line in lines if not line.startswith((" ", "[", "array="))]
+        reason = one_line(" ".join(said))
+        raise kind(f"{name} cannot be used: {reason.rstrip('.')}.") from error
 
 
 def _preparation(x: Any) -> Preparation | None:
@@ -239,7 +258,8 @@ def _weighted_fit(
     weights = np.where(noise.suspected[rows.places], 1 - _doubts(rows, noise), 1.0)
     estimator, inputs = seeded_estimator(model.estimator, rows.pool, rng)
     last = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
-    estimator.fit(inputs, rows.pool.y, **{f"{last}sample_weight": weights})
+    with naming(f"fitting {type(estimator).__name__}", "check the model and its inputs"):
+        estimator.fit(inputs, rows.pool.y, **{f"{last}sample_weight": weights})
     return fitted_estimator(estimator, "classifier")
 
 
@@ -248,4 +268,5 @@ def _seed(random_state: Any) -> int:
 
     if isinstance(random_state, int | np.integer):
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    with _reading("random_state"):
+        return int(check_random_state(random_state).randint(2**31 - 1))

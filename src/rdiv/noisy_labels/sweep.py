@@ -16,7 +16,7 @@ from rdiv.models import ResNet18, as_model
 from rdiv.names import chosen_from
 from rdiv.noisy_labels.corruption import check_rate, flip_labels
 from rdiv.noisy_labels.detection import class_probabilities
-from rdiv.noisy_labels.labelled import check_labels
+from rdiv.noisy_labels.labelled import check_labels, check_pair
 from rdiv.noisy_labels.retraining import OBJECTIVES, retrain
 from rdiv.noisy_labels.splitting import SHARES, part_gap, top_rows
 from rdiv.samples.arguments import check_settings
@@ -117,6 +117,8 @@ def noise_sweep(
         kind=kind, shares=shares, n_train=n_train, trials=trials, rng=seed, n_jobs=n_jobs, out=out
     )
     check_rate(rate)
+    check_pair(train, "train")
+    check_pair(test, "test")
     for name in objectives:
         chosen_from(OBJECTIVES, name, "objective")
     network = as_model(ResNet18() if model is None else model)

@@ -19,6 +19,7 @@ from rdiv.inference.intervals import (
     standard_error_of_gap,
     variance_of_mean,
 )
+from rdiv.models.protocol import is_held_out
 from rdiv.planning.result import Plan
 from rdiv.planning.simulation import simulated_curve, size_with_power
 from rdiv.samples.arguments import check_folds, check_settings
@@ -108,7 +109,7 @@ def plan(
     check_folds(folds, least=0)
     check_level(alpha, n_resamples)
     _check(gap, power, alpha, ratio, trials)
-    if folds is None and discrepancy == "r-div" and not getattr(model, "held_out", False):
+    if folds is None and discrepancy == "r-div" and not is_held_out(model):
         folds = DEFAULT_FOLDS
     folds = folds or None
     supervised = has_target(reference, target)
@@ -169,7 +170,7 @@ def _from_variance(
         needed = rows_needed(gap, *variances, power=power, alpha=alpha, ratio=ratio)
         rows = sorted({*rows, needed[0]})
     pairs = [(n, _other(n, ratio)) for n in rows]
-    held_out = getattr(test.model, "held_out", False)
+    held_out = is_held_out(test.model)
     return {
         "method": "variance",
         "rows_p": needed[0],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class DatasetRows:
         Hash of every row, as it was when it was first read.
     """
 
-    datasets: tuple[Any, ...]
+    datasets: tuple[MapStyle, ...]
     source: NDArray[np.intp]
     place: NDArray[np.intp]
     row_shape: tuple[int, ...]
@@ -99,7 +99,23 @@ class DatasetRows:
         return rows
 
 
-def is_torch_dataset(obj: Any) -> bool:
+@runtime_checkable
+class MapStyle(Protocol):
+    """A dataset that knows how many items it has and gives each by its number."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: int, /) -> Any: ...
+
+
+@runtime_checkable
+class _Batched(Protocol):
+    """A dataset that gives several items at once."""
+
+    def __getitems__(self, places: list[int], /) -> Any: ...
+
+
+def is_torch_dataset(obj: object) -> bool:
     """Whether an object is a torch dataset; torch is not imported to find out."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(obj, torch.utils.data.Dataset)
@@ -107,13 +123,14 @@ def is_torch_dataset(obj: Any) -> bool:
 
 def plain_array(obj: Any) -> Any:
     """A torch tensor as an array; anything else as it is."""
-    if not hasattr(obj, "detach") or not hasattr(obj, "cpu"):
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(obj, torch.Tensor):
         return obj
-    if getattr(obj, "is_meta", False):
+    if obj.is_meta:
         raise InputError(
             "a tensor on the device 'meta' has a shape but no values; pass one that holds numbers."
         )
-    if str(getattr(obj, "layout", "torch.strided")) != "torch.strided":
+    if obj.layout != torch.strided:
         raise InputTypeError("a tensor must be dense, got a sparse one; pass its to_dense().")
     try:
         return obj.detach().cpu().numpy()
@@ -122,9 +139,9 @@ def plain_array(obj: Any) -> Any:
             return obj.detach().cpu().float().numpy()
 
 
-def read_dataset(dataset: Any, name: str) -> tuple[DatasetRows, NDArray[Any] | None]:
+def read_dataset(dataset: object, name: str) -> tuple[DatasetRows, NDArray[Any] | None]:
     """Read a map-style dataset once, in batches: the hash of every row, and the targets."""
-    if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
+    if not isinstance(dataset, MapStyle):
         raise InputTypeError(f"{name} must be a map-style dataset, got an iterable one.")
     n = len(dataset)
     if n == 0:
@@ -150,10 +167,10 @@ def read_dataset(dataset: Any, name: str) -> tuple[DatasetRows, NDArray[Any] | N
     return unread, np.array(targets) if parts == 2 else None
 
 
-def _items(dataset: Any, places: NDArray[np.intp]) -> list[Any]:
+def _items(dataset: MapStyle, places: NDArray[np.intp]) -> list[Any]:
     """Items by their numbers, at once where the dataset can."""
     numbers = places.tolist()
-    if hasattr(dataset, "__getitems__"):
+    if isinstance(dataset, _Batched):
         return list(dataset.__getitems__(numbers))
     return [dataset[i] for i in numbers]
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.samples.frames import as_frame, gather
+
+if TYPE_CHECKING:
+    from rdiv.samples.frames import Column, Frame
 
 __all__ = ["FrameRows", "as_table"]
 
@@ -46,7 +49,7 @@ class FrameRows:
         names: list[str] = as_frame(self.frame).columns
         return names
 
-    def get_column(self, name: str) -> Any:
+    def get_column(self, name: str) -> Column:
         """One column of these rows, wrapped in narwhals."""
         column = as_frame(self.frame).get_column(name)
         return column if self.order is None else column[self.order]
@@ -56,6 +59,10 @@ class FrameRows:
         return self.frame if self.order is None else gather(self.frame, self.order)
 
 
-def as_table(obj: Any) -> Any:
+if TYPE_CHECKING:
+    Table: TypeAlias = FrameRows | Frame
+
+
+def as_table(obj: Any) -> Table:
     """Something with ``len``, ``columns`` and ``get_column``: `FrameRows`, or a wrapped frame."""
     return obj if isinstance(obj, FrameRows) else as_frame(obj)

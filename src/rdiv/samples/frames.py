@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.samples.row_keys import number_words, text_words
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+    from narwhals.typing import IntoDType
+
+    from rdiv.samples.frame_rows import Table
+
+    Frame: TypeAlias = nw.DataFrame[Any]
+    Column: TypeAlias = nw.Series[Any]
 
 __all__ = [
     "as_frame",
@@ -36,7 +45,7 @@ def is_frame(obj: object) -> bool:
     return isinstance(nw.from_native(obj, eager_only=True, pass_through=True), nw.DataFrame)
 
 
-def as_frame(obj: Any) -> Any:
+def as_frame(obj: Any) -> Frame:
     """Wrap a native frame in narwhals."""
     import narwhals.stable.v2 as nw
 
@@ -49,7 +58,7 @@ def quoted(names: Sequence[str], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def check_columns(p: Any, q: Any) -> None:
+def check_columns(p: Frame, q: Frame) -> None:
     """Refuse frames that do not have the same columns, naming the ones that differ."""
     for name, frame in (("p", p), ("q", q)):
         bad = [column for column in frame.columns if not isinstance(column, str)]
@@ -68,7 +77,7 @@ def check_columns(p: Any, q: Any) -> None:
         )
 
 
-def stack(p: Any, q: Any) -> Any:
+def stack(p: Frame, q: Frame) -> Frame:
     """Put the rows of q below those of p, after agreeing on one type per column.
 
     The type agreed on is the same whichever of the two comes first, and however the same rows are
@@ -93,7 +102,7 @@ def stack(p: Any, q: Any) -> Any:
         return nw.concat([p, q], how="vertical")
 
 
-def _without_objects(frame: Any) -> Any:
+def _without_objects(frame: Frame) -> Frame:
     """Columns of Python objects as numbers or text, where that is what they hold."""
     import narwhals.stable.v2 as nw
 
@@ -116,14 +125,14 @@ def _without_objects(frame: Any) -> Any:
     return frame
 
 
-def _aligned(series: Any, like: Any) -> Any:
+def _aligned(series: Column, like: Column) -> Column:
     """Give a new series the index of the one it replaces (pandas matches by index)."""
     import narwhals.stable.v2 as nw
 
     return nw.maybe_set_index(series, index=like.to_native().index)
 
 
-def _family(column: Any) -> str:
+def _family(column: Column) -> str:
     import narwhals.stable.v2 as nw
 
     dtype = column.dtype
@@ -138,7 +147,7 @@ def _family(column: Any) -> str:
     return str(dtype).lower()
 
 
-def _common_type(name: str, p: Any, q: Any) -> Any:
+def _common_type(name: str, p: Column, q: Column) -> IntoDType | None:
     """The type both columns are cast to; None when they agree already."""
     import narwhals.stable.v2 as nw
 
@@ -163,7 +172,7 @@ def _common_type(name: str, p: Any, q: Any) -> Any:
     return nw.String if kinds == {"text"} else p.dtype
 
 
-def _common_number(p: Any, q: Any) -> Any:
+def _common_number(p: Column, q: Column) -> IntoDType:
     """Whole numbers stay whole where the library can hold missing ones; floats otherwise."""
     import narwhals.stable.v2 as nw
 
@@ -177,26 +186,26 @@ def _common_number(p: Any, q: Any) -> Any:
     return nw.Int64 if whole else nw.Float64
 
 
-def _pandas_categories(p: Any, q: Any) -> bool:
+def _pandas_categories(p: Column, q: Column) -> bool:
     import narwhals.stable.v2 as nw
 
     both = p.dtype == nw.Categorical and q.dtype == nw.Categorical
     return both and bool(p.implementation.is_pandas_like())
 
 
-def _levels(column: Any) -> list[Any]:
-    levels: list[Any] = column.to_native().cat.categories.tolist()
+def _levels(column: Column) -> list[object]:
+    levels: list[object] = column.to_native().cat.categories.tolist()
     return levels
 
 
-def _with_all_levels(name: str, p: Any, q: Any) -> tuple[Any, Any]:
+def _with_all_levels(name: str, p: Frame, q: Frame) -> tuple[Frame, Frame]:
     """Pandas categories that know all levels of both sides, in an order that no side decides."""
     import narwhals.stable.v2 as nw
 
     levels = {level for side in (p, q) for level in _levels(side[name])}
     in_order = sorted(levels, key=lambda level: (str(level), type(level).__name__))
 
-    def recast(side: Any) -> Any:
+    def recast(side: Frame) -> Frame:
         native = side.to_native()
         # Not astype: to pandas the same levels in another order are the same type.
         column = native[name].cat.set_categories(in_order)
@@ -205,21 +214,23 @@ def _with_all_levels(name: str, p: Any, q: Any) -> tuple[Any, Any]:
     return recast(p), recast(q)
 
 
-def _time_zone(name: str, p: Any, q: Any) -> str | None:
-    zones = {column.dtype.time_zone for column in (p, q) if _family(column) == "datetime"}
+def _time_zone(name: str, p: Column, q: Column) -> str | None:
+    import narwhals.stable.v2 as nw
+
+    types = [column.dtype for column in (p, q) if _family(column) == "datetime"]
+    zones = {dtype.time_zone for dtype in types if isinstance(dtype, nw.Datetime)}
     if len(zones) > 1:
         raise InputError(
             f"column {name!r} must have one time zone, got {_zones(zones)}; convert one side."
         )
-    zone: str | None = zones.pop()
-    return zone
+    return zones.pop()
 
 
 def _zones(zones: set[str | None]) -> str:
     return " and ".join(sorted("none" if zone is None else zone for zone in zones))
 
 
-def _cast(column: Any, dtype: Any) -> Any:
+def _cast(column: Column, dtype: IntoDType) -> Column:
     """Cast one column; an all-missing one is made anew, as its type may be anything."""
     import narwhals.stable.v2 as nw
 
@@ -232,7 +243,7 @@ def _cast(column: Any, dtype: Any) -> Any:
     return _aligned(series, column) if column.implementation.is_pandas_like() else series
 
 
-def python_values(column: Any) -> list[Any]:
+def python_values(column: Column) -> list[Any]:
     """Python values of a column, None where one is missing."""
     _refuse_far_dates(column)
     with naming(f"reading column {column.name!r}", "repair or drop it"):
@@ -242,7 +253,7 @@ def python_values(column: Any) -> list[Any]:
     return values
 
 
-def _refuse_far_dates(column: Any) -> None:
+def _refuse_far_dates(column: Column) -> None:
     """Polars panics on dates beyond the years 1 to 9999, and says so on the error stream."""
     import narwhals.stable.v2 as nw
 
@@ -264,7 +275,7 @@ def gather(frame: Any, rows: NDArray[np.intp]) -> Any:
     return wrapped.to_native()
 
 
-def refuse_infinite(frame: Any) -> None:
+def refuse_infinite(frame: Frame) -> None:
     """An infinite cell in a table is a mistake upstream: say where."""
     bad = []
     for name in frame.columns:
@@ -279,12 +290,12 @@ def refuse_infinite(frame: Any) -> None:
         )
 
 
-def frame_words(frame: Any) -> Iterator[NDArray[np.uint64]]:
+def frame_words(frame: Table) -> Iterator[NDArray[np.uint64]]:
     """Words of one column after the other, in order of their names, for `row_keys`."""
     return (series_words(frame.get_column(name)) for name in sorted(frame.columns))
 
 
-def series_words(column: Any) -> NDArray[np.uint64]:
+def series_words(column: Column) -> NDArray[np.uint64]:
     """Words of one column, ``(n, 1)``; missing values have a word of their own."""
     import narwhals.stable.v2 as nw
 

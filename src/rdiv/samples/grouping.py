@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, naming
-from rdiv.samples.datasets import plain_array
+from rdiv.samples.datasets import DatasetRows, plain_array
 from rdiv.samples.frames import python_values, quoted
+
+if TYPE_CHECKING:
+    from rdiv.samples.frames import Frame
 
 __all__ = ["FEWEST_UNITS", "Design", "check_design", "codes_in_order", "design_labels"]
 
@@ -19,12 +22,14 @@ Design = str | tuple[Any, Any] | None
 FEWEST_UNITS = 2  # rows, or groups of rows, that each sample needs
 
 
-def design_labels(x: Any, design: Design, role: str, n_p: int, n_q: int) -> NDArray[Any] | None:
+def design_labels(
+    x: NDArray[Any] | DatasetRows | Frame, design: Design, role: str, n_p: int, n_q: int
+) -> NDArray[Any] | None:
     """Labels of groups or strata for the stacked rows."""
     if design is None:
         return None
     if isinstance(design, str):
-        if not hasattr(x, "columns"):
+        if isinstance(x, np.ndarray | DatasetRows):
             raise InputError(
                 f"{role}= names a column of a frame, got arrays and {role}={design!r}; "
                 "pass a pair of arrays, one per sample."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.row_keys import Keys, digest
 from rdiv.samples.rows import Rows, as_rows
 from rdiv.samples.sample import Sample, as_sample, encode_labels, resolve_task, target_values
+
+if TYPE_CHECKING:
+    from rdiv.samples.frames import Frame
 
 __all__ = ["PooledSamples", "pool_samples", "resolve_seed"]
 
@@ -156,7 +159,7 @@ def _canonical_order(
     return keys, order[_stage_stream(entropy, "shuffle").permutation(len(order))], entropy
 
 
-def _is_array(x: Any) -> bool:
+def _is_array(x: object) -> bool:
     return isinstance(x, np.ndarray | DatasetRows)
 
 
@@ -201,7 +204,9 @@ def _check_sizes(n_p: int, n_q: int) -> None:
         )
 
 
-def _stack_arrays(p: Any, q: Any) -> Any:
+def _stack_arrays(
+    p: NDArray[Any] | DatasetRows, q: NDArray[Any] | DatasetRows
+) -> NDArray[Any] | DatasetRows:
     if p.shape[1:] != q.shape[1:]:
         raise InputError(
             f"p and q must have the same columns, got p of shape {p.shape} and q of shape "
@@ -219,7 +224,7 @@ def _stack_arrays(p: Any, q: Any) -> Any:
     return np.concatenate([np.asarray(p), np.asarray(q)])
 
 
-def _stack_frames(p: Any, q: Any, target: str | None, groups: Design, strata: Design) -> Any:
+def _stack_frames(p: Frame, q: Frame, target: str | None, groups: Design, strata: Design) -> Frame:
     for role, name in (("target", target), ("groups", groups), ("strata", strata)):
         if isinstance(name, str):
             _check_named(p, q, role, name)
@@ -227,7 +232,7 @@ def _stack_frames(p: Any, q: Any, target: str | None, groups: Design, strata: De
     return stack(p, q)
 
 
-def _check_named(p: Any, q: Any, role: str, name: str) -> None:
+def _check_named(p: Frame, q: Frame, role: str, name: str) -> None:
     inside = [name in p.columns, name in q.columns]
     if all(inside):
         return
@@ -263,8 +268,8 @@ def _finite_target(y: NDArray[np.float64]) -> NDArray[np.float64]:
     return y
 
 
-def _check_inputs(x: Any) -> None:
-    if _is_array(x):
+def _check_inputs(x: NDArray[Any] | DatasetRows | Frame) -> None:
+    if isinstance(x, np.ndarray | DatasetRows):
         return
     if not x.columns:
         raise InputError("the samples need at least one input column besides the target.")

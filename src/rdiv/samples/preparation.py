@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from math import ceil
 from numbers import Real
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.samples.frame_rows import as_table
 from rdiv.samples.frames import python_values
+
+if TYPE_CHECKING:
+    from rdiv.samples.frame_rows import Table
+    from rdiv.samples.frames import Column
 
 __all__ = [
     "MOST_LEVELS",
@@ -155,7 +159,7 @@ class _Empty:
 
     owners = names
 
-    def write(self, table: Any, out: NDArray[np.float64]) -> None:
+    def write(self, table: Table, out: NDArray[np.float64]) -> None:
         """Leave zeros."""
 
 
@@ -170,7 +174,7 @@ class _Number:
     scale: float
     indicates: bool
 
-    def apply(self, column: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def apply(self, column: Column) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Values in units of their spread, and where there was none."""
         values, missing = _filled(column_floats(column), self.exponent, self.median)
         with np.errstate(under="ignore"):
@@ -195,7 +199,7 @@ class _Numbers:
         plain = len(self.columns)
         return self.owners[:plain] + tuple(f"{name} (missing)" for name in self.owners[plain:])
 
-    def write(self, table: Any, out: NDArray[np.float64]) -> None:
+    def write(self, table: Table, out: NDArray[np.float64]) -> None:
         place = len(self.columns)
         for j, number in enumerate(self.columns):
             out[:, j], missing = number.apply(table.get_column(number.column))
@@ -204,7 +208,7 @@ class _Numbers:
                 place += 1
 
 
-def _fit_number(column: Any) -> _Number:
+def _fit_number(column: Column) -> _Number:
     values = column_floats(column)
     missing = np.isnan(values)
     exponent = int(np.frexp(np.abs(values).max(initial=0.0, where=~missing))[1])
@@ -254,7 +258,7 @@ class _Levels:
     def owners(self) -> tuple[str, ...]:
         return (self.column,) * len(self.names)
 
-    def write(self, table: Any, out: NDArray[np.float64]) -> None:
+    def write(self, table: Table, out: NDArray[np.float64]) -> None:
         codes = _encode(table.get_column(self.column), self.codes)
         present = codes != _MISSING
         if present.any():
@@ -264,7 +268,7 @@ class _Levels:
             out[:, -1] = ~present
 
 
-def _fit_levels(table: Any, name: str) -> _Levels:
+def _fit_levels(table: Table, name: str) -> _Levels:
     from sklearn.preprocessing import OneHotEncoder
 
     column = table.get_column(name)
@@ -281,14 +285,14 @@ def _fit_levels(table: Any, name: str) -> _Levels:
     return _Levels(name, codes, encoder.fit(rows[present, None]), bool(not present.all()))
 
 
-def _encode(column: Any, codes: dict[str, int]) -> NDArray[np.int64]:
+def _encode(column: Column, codes: dict[str, int]) -> NDArray[np.int64]:
     """Code of every value; levels without a code and missing values have their own."""
     values = python_values(column)
     found = [_MISSING if value is None else codes.get(str(value), _UNKNOWN) for value in values]
     return np.array(found, dtype=np.int64)
 
 
-def column_kind(column: Any) -> _Kind:
+def column_kind(column: Column) -> _Kind:
     """What a narwhals column is treated as; one of anything but plain values is an error."""
     import narwhals.stable.v2 as nw
 
@@ -314,14 +318,14 @@ def column_kind(column: Any) -> _Kind:
     return "text"
 
 
-def column_floats(column: Any) -> NDArray[np.float64]:
+def column_floats(column: Column) -> NDArray[np.float64]:
     """A narwhals column: numbers as they are, times in seconds, NaN where one is missing."""
     import narwhals.stable.v2 as nw
 
     dtype, unit = column.dtype, 1e-6
     if dtype in (nw.Date, nw.Datetime):
         column = column.dt.timestamp("us")
-    elif dtype == nw.Duration and dtype.time_unit == "ns":
+    elif isinstance(dtype, nw.Duration) and dtype.time_unit == "ns":
         column, unit = column.dt.total_nanoseconds(), 1e-9
     elif dtype == nw.Duration:
         column = column.dt.total_microseconds()

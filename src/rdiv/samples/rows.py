@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from rdiv.row_blocks import rows_at_once
 from rdiv.samples.datasets import DatasetRows
-from rdiv.samples.frame_rows import FrameRows, as_table
-from rdiv.samples.frames import frame_words, is_frame
+from rdiv.samples.frame_rows import FrameRows
+from rdiv.samples.frames import as_frame, frame_words, is_frame
 from rdiv.samples.preparation import Preparation, fit_preparation
 from rdiv.samples.row_keys import Keys, array_keys, row_keys
 
@@ -82,7 +82,7 @@ def as_rows(given: Any) -> Rows:
     if isinstance(given, FrameRows):
         return TableRows(_Table(given))
     if not isinstance(given, np.ndarray) and is_frame(given):
-        return TableRows(_Table(FrameRows(as_table(given).to_native())))
+        return TableRows(_Table(FrameRows(as_frame(given).to_native())))
     return ArrayRows(np.asarray(given))
 
 

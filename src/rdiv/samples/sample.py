@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.samples.arguments import described
-from rdiv.samples.datasets import is_torch_dataset, plain_array, read_dataset
+from rdiv.samples.datasets import MapStyle, is_torch_dataset, plain_array, read_dataset
 from rdiv.samples.frames import as_frame, is_frame, quoted
 
 __all__ = [
@@ -173,11 +173,11 @@ def as_sample(obj: Any, name: str) -> Sample:
     return Sample(_rows(obj, name))
 
 
-def has_target(sample: Any, target: str | None) -> bool:
+def has_target(sample: object, target: str | None) -> bool:
     """Whether a sample comes with a target: by a column's name, as a pair, or in a dataset."""
     if target is not None or isinstance(sample, tuple):
         return True
-    if not is_torch_dataset(sample) or not hasattr(sample, "__len__") or not len(sample):
+    if not is_torch_dataset(sample) or not isinstance(sample, MapStyle) or not len(sample):
         return False
     item = sample[0]
     return isinstance(item, tuple | list) and len(item) == 2

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rdiv.models.networks.modules import require_torch, tensor
 from rdiv.models.scaling import Scaling, fit_scaling, fit_scaling_in_blocks
+from rdiv.samples.datasets import plain_array
 from rdiv.samples.pool import Pool, require_finite
 
 __all__ = ["NetworkInputs", "StreamedInputs", "fit_inputs", "select_rows", "training_inputs"]
@@ -138,4 +139,4 @@ def select_rows(values: Any, rows: NDArray[np.intp]) -> Any:
 
 
 def _row_numbers(rows: Any) -> NDArray[np.intp]:
-    return np.asarray(rows.cpu() if hasattr(rows, "cpu") else rows, dtype=np.intp)
+    return np.asarray(plain_array(rows), dtype=np.intp)
