@@ -82,7 +82,8 @@ def _block_means(images: Bytes, size: int) -> Bytes:
         raise InputError(f"blocks need a size that divides {side}, got {size}.")
     step = side // size
     blocks = images.reshape(n, channels, size, step, size, step)
-    return blocks.mean(axis=(3, 5)).astype(np.uint8)
+    means: Bytes = blocks.mean(axis=(3, 5)).astype(np.uint8)
+    return means
 
 
 @lru_cache(maxsize=32)
