@@ -3,8 +3,10 @@
 import re
 import subprocess
 import sys
+from dataclasses import astuple
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import typer.main
@@ -34,6 +36,14 @@ def test_every_discrepancy_is_documented(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(rdiv.sources.BY_NAME))
 def test_every_source_is_documented(name: str) -> None:
     assert f"| `{name}` |" in DOCS, "run `make docs`"
+
+
+@pytest.mark.parametrize("package", [rdiv.models, rdiv.discrepancies, rdiv.sources])
+def test_every_class_says_what_it_is(package: ModuleType) -> None:
+    for found in package.describe():
+        for text in astuple(found):
+            assert text, f"{found.name} leaves something unsaid"
+            assert not {"\n", "|"} & {*text}, f"{text!r} does not fit into a table"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -104,7 +104,7 @@ def test_the_page_can_be_written_whatever_was_found(rate: float) -> None:
     powers = {n: t for n, t in BY_NAME.items() if isinstance(t, PowerTable)}
     book = Book({name: invented(table, rate, rng) for name, table in powers.items()})
     found = list(claims(book))
-    assert len(found) == len(powers) == len(CLAIMS) - 3
+    assert len(found) == len([name for name in powers if name in CLAIMS]) > 0
     assert levels(book).startswith("**The level holds.**")
     text = "\n".join(results_page.page(book))
     assert all(f"## {table.about}" in text for table in powers.values())

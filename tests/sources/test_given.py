@@ -150,7 +150,7 @@ def test_a_pair_of_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "error", "sentence"),
     [
-        ("blobb", ValueError, "unknown source 'blobb'; did you mean 'blob'\\? Known: blob, hdgm"),
+        ("blobb", ValueError, "unknown source 'blobb'; did you mean 'blob'\\? Known: blob, "),
         (Blob, TypeError, "must be an object, got the class Blob; add \\(\\)"),
         (3, TypeError, "a name, an object with draw.*, got int"),
         (np.arange(3), TypeError, "a pair of samples, got ndarray"),

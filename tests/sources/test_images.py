@@ -54,3 +54,10 @@ def test_the_largest_share_is_spoken_of() -> None:
     assert "300 of 400 b each time" in str(overlap((101, 1000, "a"), (300, 400, "b")))
     assert noted(None, None) is None
     assert noted("one", None, "two") == "one; two"
+
+
+def test_blocks_are_averaged_and_cut_off() -> None:
+    images = np.arange(4 * 4, dtype=np.uint8).reshape(1, 1, 4, 4)
+    assert resized(images, 2, by="blocks")[0, 0].tolist() == [[2, 4], [10, 12]]
+    with pytest.raises(ValueError, match="a size that divides 4, got 3"):
+        resized(images, 3, by="blocks")

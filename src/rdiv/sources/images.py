@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,11 +44,19 @@ def check_size(size: int) -> None:
         raise InputError(f"size must be a whole number of at least 8 pixels, got {size!r}.")
 
 
-def resized(images: Bytes, size: int) -> Bytes:
+def resized(images: Bytes, size: int, *, by: Literal["distance", "blocks"] = "distance") -> Bytes:
     """Square images of another side, ``(n, channels, size, size)``.
 
-    Each pixel is a weighted mean of those that it covers or lies between, by weights that fall
-    linearly with the distance; when images shrink the weights reach as far as a new pixel is wide.
+    Parameters
+    ----------
+    images : bytes ``(n, channels, side, side)``
+    size : int
+    by : {"distance", "blocks"}
+        With ``"distance"`` each pixel is a weighted mean of those that it covers or lies between,
+        rounded, by weights that fall linearly with the distance; when images shrink the weights
+        reach as far as a new pixel is wide. With ``"blocks"`` it is the mean of the pixels that it
+        covers, cut off to a whole number; `size` must divide the side. The measured tables on
+        noisy labels rest on blocks.
 
     Examples
     --------
@@ -59,11 +67,23 @@ def resized(images: Bytes, size: int) -> Bytes:
     side = images.shape[-1]
     if size == side:
         return images
+    if by == "blocks":
+        return _block_means(images, size)
     weights = _weights(side, size)
     made = np.empty((*images.shape[:2], size, size), dtype=np.uint8)
     for block in cut(len(images), _BLOCK):
         made[block] = np.rint(weights @ images[block].astype(np.float64) @ weights.T)
     return made
+
+
+def _block_means(images: Bytes, size: int) -> Bytes:
+    n, channels, side, _ = images.shape
+    if side % size:
+        raise InputError(f"blocks need a size that divides {side}, got {size}.")
+    step = side // size
+    blocks = images.reshape(n, channels, size, step, size, step)
+    means: Bytes = blocks.mean(axis=(3, 5)).astype(np.uint8)
+    return means
 
 
 @lru_cache(maxsize=32)

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 from rdiv import two_sample_test
 from rdiv.discrepancies import MeanEmbedding
-from rdiv.discrepancies.mean_features.features import FeatureMeans, chi2_pvalue
+from rdiv.discrepancies.mean_features.features import FeatureMeans
 from rdiv.discrepancies.mean_features.mean_embedding import gaussian_kernel
 from rdiv.inference.masks import mask_sampler, random_subsets
 from rdiv.samples.pool import Pool
@@ -147,33 +146,6 @@ def test_groups_and_strata_of_a_whole_test() -> None:
     assert (grouped.rejected, stratified.rejected) == (True, True)
 
 
-def test_the_chi_square_is_named_as_asymptotic_and_never_replaces_the_exact_pvalue() -> None:
-    rng = np.random.default_rng(10)
-    p, q = rng.normal(size=(200, 2)), rng.normal(size=(200, 2))
-    exact, named = (
-        two_sample_test(p, q, MeanEmbedding(2, null=null), rng=0)
-        for null in ("permutation", "chi2")
-    )
-    assert exact.pvalue == named.pvalue
-    assert named.notes["asymptotic chi2 degrees of freedom"] == 2
-    assert chi2_pvalue(named) == pytest.approx(chi2.sf(named.ranked, 2))
-    assert not any("chi2" in note for note in exact.notes)
-    with pytest.raises(ValueError, match="needs a test run with null='chi2'"):
-        chi2_pvalue(exact)
-
-
-def test_a_chi_square_pvalue_is_never_zero() -> None:
-    rng = np.random.default_rng(11)
-    p, q = rng.normal(size=(3000, 1)), 3 + rng.normal(size=(3000, 1))
-    test = MeanEmbedding(1, optimize=False, null="chi2")
-    assert 0 < chi2_pvalue(two_sample_test(p, q, test, n_resamples=19, rng=0)) < 1e-300
-
-
-def test_a_chi_square_with_strata_is_refused() -> None:
-    with pytest.raises(ValueError, match="independent rows or groups, got strata"):
-        statistic(settled(null="chi2", who="me"), np.ones((1, N), bool), strata=np.arange(N) % 2)
-
-
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
@@ -182,8 +154,6 @@ def test_a_chi_square_with_strata_is_refused() -> None:
         ({"n_locations": True}, "n_locations must be a whole number from 1 on, got True"),
         ({"regularization": 0.0}, "regularization must be a positive number, got 0.0"),
         ({"regularization": np.nan}, "regularization must be a positive number, got nan"),
-        ({"null": "normal"}, "null must be 'permutation' or 'chi2', got 'normal'"),
-        ({"null": "chi2", "normalized": False}, "the normalised statistic, got normalized=False"),
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, Any], sentence: str) -> None:

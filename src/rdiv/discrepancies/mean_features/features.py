@@ -21,7 +21,6 @@ __all__ = [
     "Pullback",
     "Scaling",
     "check_settings",
-    "chi2_pvalue",
     "fit_scaling",
 ]
 
@@ -101,9 +100,6 @@ class PlacedFeatures:
         return self.evaluate(self.scaling(x), self.places, self.width)[0]
 
 
-NULLS = ("permutation", "chi2")
-DEGREES = "asymptotic chi2 degrees of freedom"
-
 _ROUNDING = 1e-12  # gaps below this many standard deviations of their feature are rounding
 
 
@@ -119,8 +115,6 @@ class FeatureMeans:
         Rank Hotelling's statistic; otherwise the root mean square of the ``m`` gaps.
     regularization : float
         Added to the variance of every feature.
-    null : {"permutation", "chi2"}
-        Whether the notes name the large-sample null distribution.
     who : str
         The test's name, for messages.
     notes : mapping
@@ -146,7 +140,6 @@ class FeatureMeans:
     features: Callable[[Floats], Floats]
     normalized: bool = True
     regularization: float = 1e-5
-    null: str = "permutation"
     who: str = "a test of mean features"
     notes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -173,48 +166,7 @@ class FeatureMeans:
             distances: Floats = np.maximum(np.einsum("bj,bj->b", gaps, solved), 0.0)
             return distances
 
-        notes = {**self.notes, **self._asymptotics(pool, features.shape[1])}
-        return Prepared(normalized if self.normalized else plain, notes=notes)
-
-    def _asymptotics(self, pool: Pool, degrees: int) -> dict[str, Any]:
-        if self.null == "permutation":
-            return {}
-        if pool.strata is not None:
-            raise InputError(
-                f"{self.who} has a chi-square limit for independent rows or groups, got strata; "
-                "use null='permutation', which is exact."
-            )
-        return {DEGREES: degrees}
-
-
-def chi2_pvalue(result: Any) -> float:
-    """The asymptotic p-value of a test run with ``null="chi2"``, in addition to its exact one.
-
-    For large samples from one distribution Hotelling's statistic is chi-square with as many
-    degrees of freedom as there are features. In small samples this p-value is too small, so it is
-    for comparison with the literature. It is never 0.
-
-    Parameters
-    ----------
-    result : TwoSampleResult
-
-    Examples
-    --------
-    >>> from rdiv import two_sample_test
-    >>> from rdiv.discrepancies import MeanEmbedding
-    >>> rng = np.random.default_rng(0)
-    >>> p, q = rng.normal(size=(200, 1)), rng.normal(size=(200, 1))
-    >>> result = two_sample_test(p, q, MeanEmbedding(1, null="chi2"), rng=0)
-    >>> print(abs(chi2_pvalue(result) - result.pvalue) < 0.05)
-    True
-    """
-    from scipy.stats import chi2
-
-    if DEGREES not in result.notes:
-        raise InputError(
-            f"a chi-square p-value needs a test run with null='chi2', got {result.discrepancy}."
-        )
-    return max(float(chi2.sf(result.ranked, result.notes[DEGREES])), float(np.finfo(float).tiny))
+        return Prepared(normalized if self.normalized else plain, notes=self.notes)
 
 
 def check_settings(test: Any, *, count: str) -> None:
@@ -224,13 +176,6 @@ def check_settings(test: Any, *, count: str) -> None:
         raise InputError(f"{count} must be a whole number from 1 on, got {number!r}.")
     if not 0 < test.regularization < np.inf:
         raise InputError(f"regularization must be a positive number, got {test.regularization!r}.")
-    if test.null not in NULLS:
-        raise InputError(f"null must be 'permutation' or 'chi2', got {test.null!r}.")
-    if test.null == "chi2" and not test.normalized:
-        raise InputError(
-            "the chi-square limit is that of the normalised statistic, got normalized=False; "
-            "use null='permutation'."
-        )
 
 
 @dataclass(frozen=True, eq=False)

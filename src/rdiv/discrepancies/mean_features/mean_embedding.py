@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,9 +46,6 @@ class MeanEmbedding:
     normalized : bool, default True
         Rank Hotelling's statistic of the gaps between the means. False ranks the root mean square
         of the gaps; the locations are the same.
-    null : {"permutation", "chi2"}
-        The p-value always comes from permutations. ``"chi2"`` adds the large-sample distribution
-        of the ranked number to the notes (`chi2_pvalue` in `features`).
     regularization : float
         Added to the variance of every kernel value; kernel values lie between 0 and 1.
 
@@ -85,7 +82,6 @@ class MeanEmbedding:
     n_locations: int = 10
     optimize: bool = True
     normalized: bool = True
-    null: Literal["permutation", "chi2"] = "permutation"
     regularization: float = 1e-5
 
     task = "density"
@@ -132,7 +128,6 @@ class MeanEmbedding:
             features,
             normalized=self.normalized,
             regularization=self.regularization,
-            null=self.null,
             who="me",
             notes={**notes, "bandwidth": features.width * features.scaling.scale},
         )

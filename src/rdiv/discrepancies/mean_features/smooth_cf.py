@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,9 +49,6 @@ class SmoothCharacteristicFunction:
     normalized : bool, default True
         Rank Hotelling's statistic of the gaps between the means. False ranks the root mean square
         of the gaps; the frequencies are the same.
-    null : {"permutation", "chi2"}
-        The p-value always comes from permutations. ``"chi2"`` adds the large-sample distribution
-        of the ranked number to the notes (`chi2_pvalue` in `features`).
     regularization : float
         Added to the variance of every feature; features lie between -1 and 1.
 
@@ -84,7 +81,6 @@ class SmoothCharacteristicFunction:
     n_frequencies: int = 5
     optimize: bool = True
     normalized: bool = True
-    null: Literal["permutation", "chi2"] = "permutation"
     regularization: float = 1e-5
 
     task = "density"
@@ -129,7 +125,6 @@ class SmoothCharacteristicFunction:
             features,
             normalized=self.normalized,
             regularization=self.regularization,
-            null=self.null,
             who="scf",
             notes={**notes, "window width": features.width * features.scaling.scale},
         )

@@ -17,6 +17,7 @@ from rdiv.noisy_labels.sweep import noise_sweep
 from rdiv.pictures import svg_text
 from rdiv.reproduction.protocol import Line, Plan, PlanLine, Run, Scale
 from rdiv.sources.corrupted_images import read_cifar10
+from rdiv.sources.images import resized
 
 __all__ = ["PAIR", "SIZES", "SYMMETRIC", "NoiseTable", "images"]
 
@@ -164,11 +165,7 @@ class NoiseTable:
 def images(pixels: int, part: str, folder: Path | None) -> tuple[NDArray[Any], NDArray[Any]]:
     """Images of CIFAR10, channels first, made smaller by averaging, and their classes."""
     x, y = read_cifar10((part,), folder)
-    step = x.shape[-1] // pixels
-    if step > 1:
-        blocks = x.reshape(len(x), 3, pixels, step, pixels, step)
-        x = blocks.mean(axis=(3, 5)).astype(np.uint8)
-    return x, y
+    return resized(x, pixels, by="blocks"), y
 
 
 _NUMBERS = ("pretrained", "retrained", "gain", *PARTS, "discrepancy")
