@@ -142,7 +142,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _train(self, rows: LabelledRows) -> None:
         model = _scheduled(as_model(self._given()), self.schedule)
-        network = isinstance(getattr(model, "training", None), Training)
+        network = _training(model) is not None
         detector = LabelNoiseDetector(model, self.noise_rate, self.folds, n_jobs=self.n_jobs)
         judge = detector.settled(rows.pool)
         weigh = self.action != "drop" and _takes_weights(model)
@@ -223,10 +223,16 @@ def _preparation(x: Any) -> Preparation | None:
     return None if plain else fit_preparation(x)
 
 
+def _training(model: object) -> Training | None:
+    """How a network is trained; None for any other model."""
+    found = getattr(model, "training", None)
+    return found if isinstance(found, Training) else None
+
+
 def _scheduled(model: Any, schedule: str | None) -> Any:
     """A network with another schedule; any other model unchanged."""
-    training = getattr(model, "training", None)
-    if schedule is None or not isinstance(training, Training):
+    training = _training(model)
+    if schedule is None or training is None:
         return model
     changed: Any = {"schedule": schedule}
     return replace(model, training=replace(training, **changed))
