@@ -7,14 +7,18 @@ PINNED := pyproject.toml constraints.txt
 INSTALL := $(PYTHON) -m pip install --quiet --constraint constraints.txt --editable
 
 # Two processes of one thread each: small fits are far slower when they fight for cores.
-test check calibrate bench: export OMP_NUM_THREADS := 1
-test check calibrate bench: export OPENBLAS_NUM_THREADS := 1
-test check calibrate bench: export MKL_NUM_THREADS := 1
-PYTEST := $(PYTHON) -m pytest -n 2
+test test-slow check calibrate bench: export OMP_NUM_THREADS := 1
+test test-slow check calibrate bench: export OPENBLAS_NUM_THREADS := 1
+test test-slow check calibrate bench: export MKL_NUM_THREADS := 1
+# The tests start many processes; with bytecode on disk they do not all compile rdiv again.
+test test-slow check: export PYTHONDONTWRITEBYTECODE :=
+# Each process takes half of the files in their order, so that what a file computes once is computed
+# once, and then takes from the other what that one has left.
+PYTEST := $(PYTHON) -m pytest -n 2 --dist worksteal
 check docs: export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-cpus check calibrate docs bench clean
+.PHONY: help install demo test test-slow test-cpus check calibrate docs bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +30,9 @@ demo: $(DEMO) ## three pairs of samples side by side, in under a minute
 
 test: $(DEV) ## tests and doctests, without the long calibration
 	$(PYTEST)
+
+test-slow: $(DEV) ## the tests that `make test` leaves out: long counts, full networks
+	$(PYTEST) -m slow
 
 test-cpus: $(DEV) ## the tests that train, under every instruction set of this CPU, with 1 and 2 threads
 	$(PYTHON) tools/instruction_sets.py

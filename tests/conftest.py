@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 # More threads only where they are asked for: small fits are far slower when they fight for cores.
-for _library in ("OMP", "OPENBLAS", "MKL"):
-    os.environ[f"{_library}_NUM_THREADS"] = os.environ.get("RDIV_TEST_THREADS", "1")
+_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+os.environ.update(dict.fromkeys(_LIMITS, os.environ.get("RDIV_TEST_THREADS", "1")))
 
+from collections.abc import Iterator  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import pytest  # noqa: E402
@@ -16,6 +17,18 @@ from hypothesis import settings  # noqa: E402
 settings.register_profile("rdiv", deadline=None, print_blob=True)
 settings.register_profile("ci", settings.get_profile("rdiv"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "rdiv")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_fork() -> Iterator[None]:
+    """No test forks this process: polars hangs in a forked child that inherited its threads."""
+
+    def refuse() -> int:
+        raise AssertionError("a process was forked")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fork", refuse)
+        yield
 
 
 @pytest.fixture(scope="session")

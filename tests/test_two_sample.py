@@ -46,7 +46,8 @@ class TestTheResult:
 
     def test_a_shift_is_found_and_none_is_not(self) -> None:
         moved = X[25:] * 4
-        for discrepancy in BY_NAME:
+        learn = {"l-div", "me", "scf", "c2st-s", "c2st-l", "mmd-d"}
+        for discrepancy in BY_NAME.keys() - learn:  # tests/cli/test_test.py has those, too
             assert run(discrepancy, q=moved, n_resamples=99).pvalue == 0.01
         assert run(n_resamples=99, p=X, q=X).pvalue == 1.0
 

@@ -18,8 +18,9 @@ from rdiv.comparison.compare import Comparison
 
 @cache
 def found(seed: int, case: int) -> Comparison:
+    """A comparison of the demo; its drivers, which no verdict depends on, for the first seed."""
     pair = digit_cases(seed)[case]
-    return rdiv.compare(pair.reference, pair.current, model=MODEL, rng=seed)
+    return rdiv.compare(pair.reference, pair.current, model=MODEL, rng=seed, drivers=seed == 0)
 
 
 @pytest.mark.trains

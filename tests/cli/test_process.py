@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 START = "import sys; from rdiv.cli import main; sys.exit(main())"
+BOUND = ["bound", "--complexity-p", "0.1", "--complexity-q", "0.1"]
 # A test run in the background hands its children an ignored SIGINT.
 ALERT = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {START}"
 
@@ -51,7 +52,9 @@ def test_missing_cli_extra_is_one_sentence() -> None:
     )
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["demo"], ["demo", "--json", "-"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], BOUND, [*BOUND, "--json", "-"]], ids=["help", "text", "document"]
+)
 def test_reader_who_leaves_is_no_error(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+from tests.reproduction.rehearsal import in_miniature
 
 from rdiv.reproduction import BY_NAME
 
@@ -30,6 +31,7 @@ def test_a_plan_runs_nothing(run: Run, tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_files_and_document(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("rdiv.reproduction.tables.hdgm.BY_SIZE", in_miniature("hdgm-size"))
     code, out, _ = run(*SMOKE, "--json", "-")
     assert code == 0
     document = json.loads(out)

@@ -231,9 +231,9 @@ class TestRefits:
         rng = np.random.default_rng(7)
         x = rng.normal(size=(40, 3))
         x[:, 2] = x[:, 2] > 1  # constant in most small sides
-        masks = random_subsets(rng, 3, 40, n_p)
+        masks = random_subsets(rng, 2, 40, n_p)
         models = (GaussianMixture(4), PrincipalComponents(2))
-        for model in (*models, *(CrossFit(model, 5) for model in models)):
+        for model in (*models, *(CrossFit(model, 3) for model in models)):
             for warm in (True, False):
                 prepared = test(model, warm=warm).prepare(Pool(x), np.random.default_rng(0))
                 found = prepared.statistic(masks)

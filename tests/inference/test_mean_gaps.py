@@ -325,6 +325,7 @@ def test_equal_sums_are_ties_however_they_were_added(
         assert null.pvalue == permutation_pvalue(expected[0], expected[1:])
 
 
+@pytest.mark.slow
 def test_the_level_holds_for_equal_risks_alone() -> None:
     """Equal mean losses, spread 3 against 1, 50 + 400 rows: only the studentised test is right."""
     rng, is_p, draws = np.random.default_rng(14), np.arange(450) < 50, 2000

@@ -1,4 +1,4 @@
-"""Paper-sized plans made small: the same networks and tests, one epoch, few rows."""
+"""Plans made small: the paper's with one epoch and few rows, a smoke scale with two quick tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from rdiv.reproduction.power_table import Part
+from tests.studies.toys import Slow
+
+from rdiv.reproduction import BY_NAME
+from rdiv.reproduction.power_table import Part, PowerTable
 
 
 def shortened(obj: Any) -> Any:
@@ -31,3 +34,18 @@ def rehearsed(part: Part, most: int) -> Part:
         part, tests=tests, sources={label: source}, sizes=(min(part.sizes[0], most),),
         trials=1, repeats=1, n_resamples=1, alphas=(0.5,),
     )  # fmt: skip
+
+
+def in_miniature(name: str, seconds: float = 0.0) -> PowerTable:
+    """A table whose smoke scale has all its parts, with two quick tests and one that learns.
+
+    A test of the first part takes as long as it is told to.
+    """
+    table = BY_NAME[name]
+    assert isinstance(table, PowerTable)
+    fitted, *learned = table.scales["smoke"].parts
+    quick = {"R-Div": fitted.tests["R-Div"], "slow": Slow(seconds)}
+    parts = [replace(fitted, tests=quick)]
+    parts += [replace(part, tests={"MMD-O": part.tests["MMD-O"]}) for part in learned]
+    smoke = replace(table.scales["smoke"], parts=tuple(parts))
+    return replace(table, scales={**table.scales, "smoke": smoke})

@@ -1,16 +1,12 @@
-"""The figures on noisy labels: lines to a page and a picture, and a run that goes on."""
+"""The figures on noisy labels: lines to a page and a picture; test_tables.py runs them."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("rdiv.reproduction.protocol")
 pytest.importorskip("torch")
 
-from rdiv.reproduction import BY_NAME, reproduce
-from rdiv.reproduction.running import read_csv
 from rdiv.reproduction.tables.noisy_labels import NoiseTable, _crossings
 
 
@@ -57,15 +53,3 @@ def test_crossings_lie_between_the_points() -> None:
     lines = [{"share": 0.1, "a": 1.0, "b": 0.0}, {"share": 0.3, "a": 0.0, "b": 1.0}]
     assert _crossings(lines, "a", "b") == pytest.approx([0.2])
     assert _crossings(lines[:1], "a", "b") == []
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("name", ["noisy-symmetric", "noisy-pair"])
-def test_a_small_run_is_written_and_continued(name: str, data_dir: Path, tmp_path: Path) -> None:
-    found = reproduce(name, scale="smoke", out=tmp_path, data_dir=data_dir)
-    assert read_csv(tmp_path / f"{name}.csv") == found.lines
-    assert len(found.lines) == 6
-    again = reproduce(name, scale="smoke", out=tmp_path, data_dir=data_dir)
-    assert again.lines == found.lines
-    assert "<svg" in (tmp_path / f"{name}.svg").read_text()
-    assert BY_NAME[name].plan("paper").hours > 24

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pytest
+from tests.reproduction.conftest import Measure
 from tools import results_page
 from tools.results_claims import CLAIMS, VERDICTS, Book, claims, levels, summary
 
-from rdiv.reproduction import BY_NAME, Line, reproduce
+from rdiv.reproduction import BY_NAME, Line
 from rdiv.reproduction.power_table import COLUMNS, PowerTable, rate_and_interval
 from rdiv.reproduction.running import as_csv, read_csv
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def measured(smoke: Measure, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A smoke run that is passed off as a laptop one."""
     folder = tmp_path_factory.mktemp("run")
-    reproduce("hdgm-size", scale="smoke", out=folder / "hdgm-size")
+    copytree(smoke("hdgm-size")[1], folder / "hdgm-size")
     path = folder / "hdgm-size" / "hdgm-size.csv"
     path.write_text(path.read_text(encoding="utf-8").replace(",smoke,", ",laptop,"))
     return folder
@@ -45,7 +47,7 @@ def test_an_untouched_page_passes(copy: Path) -> None:
     assert results_page.main(["--check"]) == 0
     assert (copy / "results" / "hdgm-size.svg").exists()
     page = (copy / "results.md").read_text(encoding="utf-8")
-    assert "rdiv reproduce hdgm-size --scale laptop --seed 0" in page
+    assert "rdiv reproduce hdgm-size --scale laptop --seed 3" in page
     assert "Not measured at this scale yet: `higgs`" in page
 
 

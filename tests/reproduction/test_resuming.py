@@ -11,16 +11,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.reproduction.rehearsal import in_miniature
 
-from rdiv.reproduction import BY_NAME, Line, reproduce
+from rdiv.reproduction import Line, reproduce
 
 ROOT = Path(__file__).parents[2]
 NAME = "hdgm-size"
+TABLE = in_miniature(NAME)
+# The command with that table in the place of the full one, slow enough to be killed.
+START = f"""
+import sys
+from tests.reproduction.rehearsal import in_miniature
+from rdiv.cli import main
+from rdiv.reproduction.tables import hdgm
+
+hdgm.BY_SIZE = in_miniature("{NAME}", seconds=0.2)
+sys.exit(main())
+"""
 
 
 @pytest.fixture(scope="module")
 def undisturbed() -> list[Line]:
-    return timeless(reproduce(NAME, scale="smoke").lines)
+    return timeless(reproduce(TABLE, scale="smoke").lines)
 
 
 def timeless(lines: list[Line]) -> list[dict[str, Any]]:
@@ -33,7 +45,7 @@ def rows(folder: Path) -> int:
 
 
 def test_killed_and_continued(tmp_path: Path, undisturbed: list[Line]) -> None:
-    command = [sys.executable, "-m", "rdiv", "reproduce", NAME, "--out", str(tmp_path)]
+    command = [sys.executable, "-c", START, "reproduce", NAME, "--out", str(tmp_path)]
     process = subprocess.Popen(
         command, cwd=ROOT, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -49,15 +61,14 @@ def test_killed_and_continued(tmp_path: Path, undisturbed: list[Line]) -> None:
 
     seen: list[int] = []
     found = reproduce(
-        NAME, scale="smoke", out=tmp_path, progress=lambda done, total: seen.append(done)
+        TABLE, scale="smoke", out=tmp_path, progress=lambda done, total: seen.append(done)
     )
     assert seen[0] == before, "finished trials are not run again"
     assert timeless(found.lines) == undisturbed
 
 
 def test_interrupted_in_a_later_part(tmp_path: Path, undisturbed: list[Line]) -> None:
-    table = BY_NAME[NAME]
-    total = sum(part.draws * len(part.tests) for part in table.scales["smoke"].parts)  # type: ignore[attr-defined]
+    total = sum(part.draws * len(part.tests) for part in TABLE.scales["smoke"].parts)
 
     def stop(done: int, asked: int) -> None:
         assert asked == total
@@ -65,13 +76,13 @@ def test_interrupted_in_a_later_part(tmp_path: Path, undisturbed: list[Line]) ->
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        reproduce(NAME, scale="smoke", out=tmp_path, progress=stop)
+        reproduce(TABLE, scale="smoke", out=tmp_path, progress=stop)
     assert total - 3 <= rows(tmp_path) < total
-    found = reproduce(NAME, scale="smoke", out=tmp_path, n_jobs=2)
+    found = reproduce(TABLE, scale="smoke", out=tmp_path, n_jobs=2)
     assert timeless(found.lines) == undisturbed
 
 
 def test_another_seed_is_another_folder(tmp_path: Path) -> None:
-    reproduce(NAME, scale="smoke", out=tmp_path)
+    reproduce(TABLE, scale="smoke", out=tmp_path)
     with pytest.raises(ValueError, match="rows of a study with other seed"):
-        reproduce(NAME, scale="smoke", out=tmp_path, seed=1)
+        reproduce(TABLE, scale="smoke", out=tmp_path, seed=1)

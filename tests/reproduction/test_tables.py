@@ -7,10 +7,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from tests.reproduction.conftest import Measure
 from tests.reproduction.rehearsal import rehearsed
 
 from rdiv.cli.reproduce import TABLES
-from rdiv.reproduction import BY_NAME, SCALES, Run, Table, reproduce
+from rdiv.reproduction import BY_NAME, SCALES, Reproduced, Run, Table, reproduce
 from rdiv.reproduction.power_table import PowerTable, rate_and_interval
 from rdiv.reproduction.running import as_csv, read_csv
 from rdiv.studies.trial import run_trial
@@ -21,16 +22,15 @@ POWERS = [name for name in BY_NAME if isinstance(BY_NAME[name], PowerTable)]
 EIGHT = {"ME", "SCF", "C2ST-S", "C2ST-L", "MMD-O", "MMD-D", "H-Div", "R-Div"}
 
 
-def check_smoke(name: str, folder: Path) -> None:
-    found = reproduce(name, scale="smoke", out=folder / "out", seed=3)
+def check_smoke(name: str, found: Reproduced, folder: Path) -> None:
     assert found.lines[0]["table"] == name
     assert found.lines[0]["seed"] == 3
-    back = read_csv(folder / "out" / f"{name}.csv")
+    back = read_csv(folder / f"{name}.csv")
     assert back == found.lines
     assert found.table.markdown(back) == found.table.markdown(found.lines)
-    assert found.to_markdown() == (folder / "out" / f"{name}.md").read_text(encoding="utf-8")
+    assert found.to_markdown() == (folder / f"{name}.md").read_text(encoding="utf-8")
     assert f"rdiv reproduce {name} --scale smoke --seed 3" in found.to_markdown()
-    picture = ElementTree.parse(folder / "out" / f"{name}.svg").getroot()
+    picture = ElementTree.parse(folder / f"{name}.svg").getroot()
     assert picture.tag.endswith("svg")
     if isinstance(found.table, PowerTable):
         told = any(line["paper"] is not None for line in found.lines)
@@ -42,15 +42,25 @@ def check_smoke(name: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_smoke(name: str, tmp_path: Path) -> None:
-    check_smoke(name, tmp_path)
+def test_smoke(name: str, smoke: Measure) -> None:
+    check_smoke(name, *smoke(name))
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", READ)
-def test_smoke_on_data(name: str, tmp_path: Path, data_dir: Path) -> None:
+def test_smoke_on_data(name: str, smoke: Measure, data_dir: Path) -> None:
     del data_dir
-    check_smoke(name, tmp_path)
+    check_smoke(name, *smoke(name))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["noisy-symmetric", "noisy-pair"])
+def test_a_finished_run_is_read_back(name: str, smoke: Measure, data_dir: Path) -> None:
+    found, folder = smoke(name)
+    assert len(found.lines) == 6
+    again = reproduce(name, scale="smoke", out=folder, seed=3, data_dir=data_dir)
+    assert again.lines == found.lines
+    assert BY_NAME[name].plan("paper").hours > 24
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -129,15 +139,15 @@ def run_first_trials(name: str, data_dir: Path, *, most: int, parts: int, tests:
             assert row["n_p"] == min(most, part.sizes[0])
 
 
-def test_a_cell_has_its_null_the_paper_and_the_order(tmp_path: Path) -> None:
-    found = reproduce("hdgm-size", scale="smoke", out=tmp_path)
+def test_a_cell_has_its_null_the_paper_and_the_order(smoke: Measure) -> None:
+    found, folder = smoke("hdgm-size")
     page = found.to_markdown()
     assert "**d = 10, N = 40** (40 + 40 rows, level 0.05, `kde`)" in page
     assert "| paper | here, 95 % interval | type-I error |" in page
     assert "Order here: " in page
     assert "Order here (a test that learns at the better of its protocols): " in page
     assert page.index("R-Div") < page.index("MMD-D")
-    assert as_csv(found.lines) == (tmp_path / "hdgm-size.csv").read_text(encoding="utf-8")
+    assert as_csv(found.lines) == (folder / "hdgm-size.csv").read_text(encoding="utf-8")
 
 
 def test_levels_are_read_off_the_same_trials() -> None:

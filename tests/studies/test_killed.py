@@ -17,7 +17,7 @@ import rdiv
 
 ROOT = Path(__file__).parents[2]
 KILLS, TRIALS = 5, 75
-TOTAL = TRIALS * 2 * 2  # two sizes, each with its null: 300 tests of 30 ms on two processes
+TOTAL = TRIALS * 2 * 2  # two sizes, each with its null: 300 tests of 30 ms
 
 STUDY = f"""
 import sys
@@ -25,18 +25,18 @@ import rdiv
 from tests.studies.toys import Slow, shifted
 
 found = rdiv.power_study(
-    shifted, Slow(0.03), sizes=[10, 14], trials={TRIALS}, n_resamples=19, null=True,
-    n_jobs=2, out=sys.argv[1],
+    shifted, Slow(float(sys.argv[2])), sizes=[10, 14], trials={TRIALS}, n_resamples=19, null=True,
+    n_jobs=int(sys.argv[3]), out=sys.argv[1],
 )
 print(len(found.rows), *found.notices, sep="\\n")
 """
 
 
-def start(out: Path) -> subprocess.Popen[str]:
+def start(out: Path, seconds: float, jobs: int) -> subprocess.Popen[str]:
     """The study in a session of its own, so that killing its group ends its workers too."""
     return subprocess.Popen(
-        [sys.executable, "-c", STUDY, str(out)], cwd=ROOT, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-c", STUDY, str(out), str(seconds), str(jobs)], cwd=ROOT,
+        start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 
@@ -46,9 +46,9 @@ def written(out: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def killed_mid_run(out: Path, wait: float) -> bool:
+def killed_mid_run(out: Path, wait: float, jobs: int) -> bool:
     """Kill the study's whole group a moment after its first new row; whether it was mid-run."""
-    before, process = written(out), start(out)
+    before, process = written(out), start(out, 0.03, jobs)
     deadline = time.monotonic() + 60
     while written(out) == before and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -65,14 +65,14 @@ def killed_mid_run(out: Path, wait: float) -> bool:
 def test_killed_five_times_and_resumed(tmp_path: Path) -> None:
     rng, out, landed = np.random.default_rng(20), tmp_path / "out", 0
     kept = b""
-    for wait in rng.uniform(0.0, 0.9, size=KILLS):
-        landed += killed_mid_run(out, wait)
+    for place, wait in enumerate(rng.uniform(0.0, 0.9, size=KILLS)):
+        landed += killed_mid_run(out, wait, jobs=2 if place == 2 else 1)
         content = (out / "rows.jsonl").read_bytes()
         assert content.startswith(kept)  # what was written stays as it was
         kept = content[: content.rfind(b"\n") + 1]
     assert landed >= 3, f"only {landed} of {KILLS} kills hit a running study"
 
-    finishing = start(out)
+    finishing = start(out, 0.0, jobs=1)
     output, errors = finishing.communicate(timeout=120)
     assert finishing.returncode == 0, errors
     assert output.splitlines()[0] == str(TOTAL)
