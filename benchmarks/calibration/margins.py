@@ -115,7 +115,7 @@ def shown(cell: Cell, i: int) -> bool:
     x, y = (np.concatenate([p[k], q[k]]) for k in range(2))
     is_p = np.arange(len(x)) < len(p[0])  # a fixed model and a t-test need no shuffled pool
     pool = Pool(x, y=y, task="regression", groups=groups)
-    pooled = PooledSamples(pool, is_p, np.arange(len(x)), i, (i, 0))
+    pooled = PooledSamples(pool, is_p, np.arange(len(x)), i, (i, 0), pool.keys)
     fitted = DEPLOYED.fit(pooled.pool, pooled.stream("fit"))
     prepared = RDivergence(DEPLOYED).from_fit(fitted, pooled.pool)
     equivalent, not_worse = margin_tests(

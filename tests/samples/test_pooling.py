@@ -272,7 +272,7 @@ REFUSED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
         frame(),
         frame(),
         {"target": "b", "groups": "b"},
-        "is the target column",
+        "cannot be the target and the groups column at once",
     ),
     "a dataset of triples": (Triples(), Triples(), {}, r"pairs \(row, target\), got 3 parts in p"),
 }

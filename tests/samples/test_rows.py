@@ -85,7 +85,7 @@ def test_another_order_learns_its_preparation_anew() -> None:
     frame = pl.DataFrame({"a": [1.0, 2.0, 30.0]})
     rows, last = as_rows(frame), np.array([1, 0])
     assert rows.take(last).numbers().std() < 0.5
-    np.testing.assert_allclose(rows.ordered(last).numbers()[:, 0], [1.0, -1.0])
+    np.testing.assert_allclose(rows.anew(last).numbers()[:, 0], [1.0, -1.0])
 
 
 def test_a_frame_is_gathered_when_it_is_asked_for_and_then_kept() -> None:

@@ -7,6 +7,7 @@ from rdiv.models.boosting import Boosting
 from rdiv.models.cross_fit import CrossFit
 from rdiv.models.frozen import Frozen
 from rdiv.models.gaussian_mixture import GaussianMixture
+from rdiv.models.given import LoggedLosses, LoggedPredictions
 from rdiv.models.kernel_density import KernelDensity
 from rdiv.models.linear import Logistic, Ridge
 from rdiv.models.networks.alexnet import AlexNet
@@ -31,6 +32,8 @@ __all__ = [
     "Frozen",
     "GaussianMixture",
     "KernelDensity",
+    "LoggedLosses",
+    "LoggedPredictions",
     "Logistic",
     "Mlp",
     "Model",

@@ -29,11 +29,17 @@ __all__ = [
 
 Kind = Literal["classifier", "regressor", "reconstruction", "score"]
 
-_TASKS = {
+TASKS: dict[Kind, str] = {
     "classifier": "classification",
     "regressor": "regression",
     "reconstruction": "density",
     "score": "density",
+}
+ROW_LOSSES: dict[Kind, str] = {
+    "classifier": "log loss",
+    "regressor": "squared error",
+    "reconstruction": "reconstruction error",
+    "score": "negative score",
 }
 
 
@@ -148,7 +154,12 @@ class Estimator:
     @property
     def task(self) -> str:
         """The one task the estimator does."""
-        return _TASKS[self.kind]
+        return TASKS[self.kind]
+
+    @property
+    def row_loss(self) -> str:
+        """What its losses are."""
+        return ROW_LOSSES[self.kind]
 
     def __repr__(self) -> str:
         return one_line(repr(self.estimator))

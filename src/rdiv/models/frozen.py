@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.models.adapters import (
+    ROW_LOSSES,
+    TASKS,
     Kind,
     aligned,
     called,
@@ -63,6 +65,7 @@ class Frozen:
     trained_on: str = _UNSAID
 
     held_out = True
+    given = True
 
     def __post_init__(self) -> None:
         if self.trained_on != "neither":
@@ -90,9 +93,14 @@ class Frozen:
         """The one task the model does, if it is a scikit-learn estimator."""
         if self._kind is None:
             return task_of(self.fitted)
-        return {"classifier": "classification", "regressor": "regression"}.get(
-            self._kind, "density"
-        )
+        return TASKS[self._kind]
+
+    def loss_name(self, pool: Pool) -> str:
+        """What its losses are."""
+        if self._kind is not None:
+            return ROW_LOSSES[self._kind]
+        modules = {"classification": "log loss", "regression": "squared error"}
+        return modules.get(pool.task, "reconstruction error") if is_module(self.fitted) else "loss"
 
     @property
     def _kind(self) -> Kind | None:

@@ -24,7 +24,9 @@ __all__ = [
     "fit_again",
     "fit_model",
     "gradients_of",
+    "is_given",
     "is_held_out",
+    "loss_name",
     "losses_of",
     "owners_of",
     "probabilities_of",
@@ -58,9 +60,10 @@ class FittedModel(Protocol):
 class Model(Protocol):
     """A learning rule and its settings; fitting returns a new object and changes nothing.
 
-    Two attributes are optional. ``task`` names the only task the model can do
+    Four attributes are optional. ``task`` names the only task the model can do
     (``"classification"``, ``"regression"`` or ``"density"``). ``held_out`` is True when its fitted
-    object gives losses of rows that it was not trained on.
+    object gives losses of rows that it was not trained on, and ``given`` when it comes as it is in
+    use. ``row_loss`` says what its losses are.
 
     Examples
     --------
@@ -165,6 +168,33 @@ def describe() -> tuple[ModelDescription, ...]:
 def is_held_out(model: object) -> bool:
     """Whether the losses of a fitted model are those of rows that it was not trained on."""
     return bool(getattr(model, "held_out", False))
+
+
+def is_given(model: object) -> bool:
+    """Whether a model comes as it is in use, so that it is not fitted to either sample."""
+    return bool(getattr(model, "given", False))
+
+
+def loss_name(model: object, pool: Pool) -> str:
+    """What the losses of a model on a pool are, in a word or two; "loss" where it does not say.
+
+    A model says so by an attribute ``row_loss``, or by a method ``loss_name(pool)`` where that
+    depends on the rows.
+
+    Examples
+    --------
+    >>> from rdiv.models import Boosting, CrossFit
+    >>> pool = Pool(np.zeros((2, 1)), y=np.array([0.5, 1.5]), task="regression")
+    >>> print(loss_name(CrossFit(Boosting()), pool))
+    squared error
+    """
+    inner = getattr(model, "model", model)
+    own = getattr(inner, "loss_name", None)
+    if own is not None:
+        return str(own(pool))
+    said = str(getattr(inner, "row_loss", "loss"))
+    words = {"classification": "log loss", "regression": "squared error"}
+    return words.get(pool.task, said) if " or " in said else said
 
 
 def gradients_of(fitted: FittedModel) -> PerRow | None:

@@ -87,7 +87,7 @@ def pool_labelled(
     all_rows = as_rows(rows)
     keys, order, entropy = _canonical_order(all_rows, labels, seed)
     pool = Pool(
-        all_rows.ordered(order),
+        all_rows.anew(order),
         y=codes[order],
         task="classification",
         columns=None if isinstance(rows, np.ndarray) else tuple(rows.columns),

@@ -44,6 +44,10 @@ class Pool:
         Code of the group (rows that belong together) or stratum of each row.
     classes : array, optional
         The label behind each code of ``y``.
+    prediction : (n,) or (n, K) array, optional
+        What a model that is in use predicted for each row; see `rdiv.samples.logged`.
+    loss : (n,) array, optional
+        The loss that a model in use had on each row.
 
     Examples
     --------
@@ -59,6 +63,8 @@ class Pool:
     groups: NDArray[np.intp] | None = None
     strata: NDArray[np.intp] | None = None
     classes: NDArray[Any] | None = None
+    prediction: NDArray[Any] | None = None
+    loss: NDArray[np.float64] | None = None
     known_keys: Keys | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -89,18 +95,39 @@ class Pool:
 
     def take(self, rows: NDArray[np.intp]) -> Pool:
         """The pool of some rows, in the order given, with the preparation of the whole pool."""
-        rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        rows = _places(rows)
+        return self._picked(rows, self.rows.take(rows))
 
+    def anew(self, rows: NDArray[np.intp]) -> Pool:
+        """The pool of some rows, in the order given, with a preparation of their own.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> pool = Pool(pl.DataFrame({"a": [0.0, 2.0, 9.0]}))
+        >>> first = pool.anew(np.array([0, 1]))
+        >>> print(first.numbers()[:, 0], pool.take(np.array([2])).like(first).numbers()[:, 0])
+        [-1.  1.] [8.]
+        """
+        rows = _places(rows)
+        return self._picked(rows, self.rows.anew(rows))
+
+    def like(self, other: Pool) -> Pool:
+        """The same rows with the preparation of another pool."""
+        return replace(self, rows=self.rows.like(other.rows))
+
+    def _picked(self, places: NDArray[np.intp], rows: Rows) -> Pool:
         def pick(values: NDArray[Any] | None) -> NDArray[Any] | None:
-            return None if values is None else values[rows]
+            return None if values is None else values[places]
 
         return replace(
             self,
-            rows=self.rows.take(rows),
+            rows=rows,
             y=pick(self.y),
             groups=pick(self.groups),
             strata=pick(self.strata),
+            prediction=pick(self.prediction),
+            loss=pick(self.loss),
             known_keys=pick(self.known_keys),
         )
 
@@ -155,7 +182,9 @@ class Pool:
         """Hash of every row's content, ``(n, 2)``."""
         if self.known_keys is not None:
             return self.known_keys
-        return content_keys(self.rows, (self.y, self.groups, self.strata))
+        return content_keys(
+            self.rows, (self.y, self.groups, self.strata, self.prediction, self.loss)
+        )
 
     @cached_property
     def first_copy(self) -> NDArray[np.intp]:
@@ -176,10 +205,16 @@ def content_keys(rows: Rows, labels: Iterable[NDArray[Any] | None]) -> Keys:
     ----------
     rows : Rows
     labels : arrays or None
-        Target, group, stratum, in this order.
+        Target, group, stratum, prediction, loss, in this order.
     """
     words = [label_words(values) for values in labels if values is not None]
     return rows.keys + row_keys(words, start=prod(rows.shape[1:])) if words else rows.keys
+
+
+def _places(rows: NDArray[Any]) -> NDArray[np.intp]:
+    """Places of rows, also where a mask was given."""
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
 
 
 def require_finite(x: NDArray[np.floating], *, who: str) -> None:

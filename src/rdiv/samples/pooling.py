@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,8 +15,9 @@ from rdiv.samples.arguments import check_rng
 from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import check_columns, python_values, refuse_infinite, stack
 from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
+from rdiv.samples.logged import Prediction, read_logged
 from rdiv.samples.pool import Pool, content_keys
-from rdiv.samples.row_keys import Keys, digest
+from rdiv.samples.row_keys import Keys, digest, sorted_digest
 from rdiv.samples.rows import Rows, as_rows
 from rdiv.samples.sample import Sample, as_sample, encode_labels, resolve_task, target_values
 
@@ -27,6 +29,8 @@ __all__ = ["PooledSamples", "pool_samples", "resolve_seed"]
 
 Stage = Literal["shuffle", "halves", "learn", "fit", "masks", "drivers"]
 _STAGES: tuple[Stage, ...] = ("shuffle", "halves", "learn", "fit", "masks", "drivers")
+
+Entropy = tuple[int, ...]
 
 
 MOST_TARGET = 1e150
@@ -46,17 +50,42 @@ class PooledSamples:
     seed : int
     entropy : tuple of int
         The seed and the digest of the pool's content, from which every stage has its own stream.
+    input_keys : (n, 2) array
+        Hash of every row without its target and its loss.
     """
 
     pool: Pool
     is_p: NDArray[np.bool_]
     places: NDArray[np.intp]
     seed: int
-    entropy: tuple[int, int]
+    entropy: Entropy
+    input_keys: Keys
 
     def stream(self, stage: Stage) -> np.random.Generator:
         """A fresh generator for one stage; more draws in one stage never change another."""
         return _stage_stream(self.entropy, stage)
+
+    def part(self, rows: NDArray[np.intp], entropy: Entropy | None = None) -> PooledSamples:
+        """Some rows of the pool, with the streams of the whole unless others are given."""
+        return replace(
+            self,
+            pool=self.pool.take(rows),
+            is_p=self.is_p[rows],
+            places=self.places[rows],
+            input_keys=self.input_keys[rows],
+            entropy=self.entropy if entropy is None else entropy,
+        )
+
+    def reference_order(self) -> NDArray[np.intp]:
+        """Places of the rows of p, in an order that depends on their content alone."""
+        rows = np.flatnonzero(self.is_p)
+        own, whole = self.input_keys[rows], self.pool.keys[rows]
+        return rows[np.lexsort((whole[:, 1], whole[:, 0], own[:, 1], own[:, 0]))]
+
+    def reference_stream(self) -> np.random.Generator:
+        """Generator that depends on the seed and the rows of p alone, without their targets."""
+        known = sorted_digest(self.input_keys[self.is_p])
+        return np.random.default_rng(np.random.SeedSequence((self.seed, known)))
 
 
 def resolve_seed(rng: int | np.integer | np.random.Generator | None) -> int:
@@ -83,6 +112,8 @@ def pool_samples(
     task: str | None = None,
     groups: Design = None,
     strata: Design = None,
+    prediction: Prediction = None,
+    loss: str | None = None,
     rng: int | np.random.Generator | None = None,
     kind: str | None = None,
 ) -> PooledSamples:
@@ -97,6 +128,10 @@ def pool_samples(
         Overrides the task guessed from the target.
     groups, strata : str or pair of arrays, optional
         Rows that belong together; parts of the pool within which rows may be exchanged.
+    prediction : str or mapping of class to column, optional
+        Columns that hold what a model in use predicted.
+    loss : str, optional
+        Column that holds the loss of a model in use.
     rng : int, Generator or None
         Seed of the run.
     kind : str, optional
@@ -115,13 +150,15 @@ def pool_samples(
     if _is_array(sample_p.x):
         x: Any = _stack_arrays(sample_p.x, sample_q.x)
     else:
-        x = _stack_frames(sample_p.x, sample_q.x, target, groups, strata)
+        named = {"target": target, "groups": groups, "strata": strata, "loss": loss}
+        x = _stack_frames(sample_p.x, sample_q.x, {**named, **_prediction_roles(prediction)})
     x, y = _target(x, sample_p, sample_q, target)
+    x, logged = read_logged(x, prediction, loss, n_p)
     group_labels = design_labels(x, groups, "groups", n_p, n_q)
     strata_labels = design_labels(x, strata, "strata", n_p, n_q)
     if isinstance(groups, str):
         x = x.drop(groups)
-    _check_inputs(x)
+    x = _inputs(x, n_p + n_q, optional=loss is not None and y is None)
     settled = resolve_task(y, task, kind)
     y = None if settled == "density" else y
     is_p = np.arange(n_p + n_q) < n_p
@@ -129,24 +166,38 @@ def pool_samples(
 
     seed = resolve_seed(rng)
     rows = as_rows(x)
-    keys, order, entropy = _canonical_order(rows, (y, group_labels, strata_labels), seed)
+    columns = [] if logged is None else logged.columns()
+    losses = None if logged is None else logged.losses
+    design = (group_labels, strata_labels, *columns)
+    keys, order, entropy = _canonical_order(rows, (y, *design, losses), seed)
     classes = None
     if y is not None and settled == "classification":
         y, classes = encode_labels(y)
     elif y is not None:
         y = _finite_target(y.astype(np.float64))
+    predicted = None if logged is None else logged.prediction(settled, classes, prediction)
     pool = Pool(
-        rows.ordered(order),
+        rows.anew(order),
         y=None if y is None else y[order],
         task=settled,
         columns=None if _is_array(x) else tuple(x.columns),
         groups=codes_in_order(group_labels, order),
         strata=codes_in_order(strata_labels, order),
         classes=classes,
+        prediction=None if predicted is None else predicted[order],
+        loss=None if losses is None else losses[order],
         known_keys=keys[order],
     )
     places = np.concatenate([np.arange(n_p), np.arange(n_q)])
-    return PooledSamples(pool, is_p[order], places[order], seed, entropy)
+    input_keys = content_keys(rows, design)[order]
+    return PooledSamples(pool, is_p[order], places[order], seed, entropy, input_keys)
+
+
+def _prediction_roles(prediction: Prediction) -> dict[str, Any]:
+    """The columns of predictions, by what to call them in a message."""
+    if not isinstance(prediction, Mapping):
+        return {"prediction": prediction}
+    return {f"prediction ({label})": column for label, column in prediction.items()}
 
 
 def _canonical_order(
@@ -163,7 +214,7 @@ def _is_array(x: object) -> bool:
     return isinstance(x, np.ndarray | DatasetRows)
 
 
-def _stage_stream(entropy: tuple[int, int], stage: Stage) -> np.random.Generator:
+def _stage_stream(entropy: Entropy, stage: Stage) -> np.random.Generator:
     children = np.random.SeedSequence(entropy).spawn(len(_STAGES))
     return np.random.default_rng(children[_STAGES.index(stage)])
 
@@ -224,10 +275,17 @@ def _stack_arrays(
     return np.concatenate([np.asarray(p), np.asarray(q)])
 
 
-def _stack_frames(p: Frame, q: Frame, target: str | None, groups: Design, strata: Design) -> Frame:
-    for role, name in (("target", target), ("groups", groups), ("strata", strata)):
-        if isinstance(name, str):
-            _check_named(p, q, role, name)
+def _stack_frames(p: Frame, q: Frame, named: Mapping[str, Any]) -> Frame:
+    roles: dict[str, str] = {}
+    for role, name in named.items():
+        if not isinstance(name, str):
+            continue
+        _check_named(p, q, role, name)
+        if name in roles:
+            raise InputError(
+                f"{name!r} cannot be the {roles[name]} and the {role} column at once; name another."
+            )
+        roles[name] = role
     check_columns(p, q)
     return stack(p, q)
 
@@ -268,9 +326,13 @@ def _finite_target(y: NDArray[np.float64]) -> NDArray[np.float64]:
     return y
 
 
-def _check_inputs(x: NDArray[Any] | DatasetRows | Frame) -> None:
+def _inputs(x: Any, n: int, *, optional: bool) -> Any:
+    """The inputs, checked; an array without columns where there need not be any."""
     if isinstance(x, np.ndarray | DatasetRows):
-        return
+        return x
     if not x.columns:
+        if optional:
+            return np.zeros((n, 0))  # a frame without columns forgets how many rows it has
         raise InputError("the samples need at least one input column besides the target.")
     refuse_infinite(x)
+    return x

@@ -18,7 +18,9 @@ __all__ = [
     "digest",
     "label_words",
     "number_words",
+    "places_among",
     "row_keys",
+    "sorted_digest",
     "text_words",
 ]
 
@@ -79,9 +81,11 @@ def array_keys(x: NDArray[Any]) -> Keys:
 
 
 def label_words(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Words of one value per row, numbers or text, ``(n, 1)``."""
-    numeric = values.dtype.kind in "biuf"
-    return number_words(values)[:, None] if numeric else text_words(values.tolist())
+    """Words of one value per row, numbers or text, ``(n, 1)``; of several numbers ``(n, w)``."""
+    if values.dtype.kind not in "biuf":
+        return text_words(values.tolist())
+    words = number_words(values)
+    return words[:, None] if words.ndim == 1 else words
 
 
 def number_words(values: NDArray[Any]) -> NDArray[np.uint64]:
@@ -117,6 +121,41 @@ def text_words(values: Iterable[object]) -> NDArray[np.uint64]:
     coded = [codes.setdefault(value, len(codes)) for value in values]
     levels = [_text_word(level) for level in codes]
     return np.array(levels, dtype=np.uint64)[np.array(coded, dtype=np.intp)][:, None]
+
+
+def sorted_digest(keys: Keys) -> int:
+    """One number for a set of keys, in whatever order they come.
+
+    Examples
+    --------
+    >>> keys = row_keys([np.array([[1], [2], [3]], dtype=np.uint64)])
+    >>> print(sorted_digest(keys) == sorted_digest(keys[::-1]))
+    True
+    """
+    return digest(keys[np.lexsort((keys[:, 1], keys[:, 0]))])
+
+
+def places_among(keys: Keys, known: Keys) -> NDArray[np.intp]:
+    """For every key the place of its first copy among known ones; -1 where there is none.
+
+    Examples
+    --------
+    >>> keys = row_keys([np.array([[1], [2], [3]], dtype=np.uint64)])
+    >>> print(places_among(keys, keys[[2, 0]]))
+    [ 1 -1  0]
+    """
+    order = np.lexsort((known[:, 1], known[:, 0]))
+    first, ordered = _as_one(keys), _as_one(known[order])
+    at = np.minimum(np.searchsorted(ordered, first), max(len(ordered) - 1, 0))
+    if not len(ordered):
+        return np.full(len(keys), -1, dtype=np.intp)
+    return np.where(ordered[at] == first, order[at], -1)
+
+
+def _as_one(keys: Keys) -> NDArray[np.void]:
+    """Both words of every key as one value, which sorts like the first and then the second."""
+    both = np.ascontiguousarray(keys)
+    return both.view([("high", np.uint64), ("low", np.uint64)])[:, 0]
 
 
 def digest(keys: Keys) -> int:

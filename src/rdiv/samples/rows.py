@@ -54,8 +54,11 @@ class Rows(Protocol):
     def take(self, rows: NDArray[np.intp]) -> Rows:
         """Some rows, in the order given; what was learned from all of them stays."""
 
-    def ordered(self, order: NDArray[np.intp]) -> Rows:
-        """All rows in another order, from which everything is learned anew."""
+    def anew(self, rows: NDArray[np.intp]) -> Rows:
+        """Some rows, in the order given, from which everything is learned anew."""
+
+    def like(self, other: Rows) -> Rows:
+        """The same rows, turned into numbers by what was learned from other ones."""
 
     def read(self) -> Rows:
         """The same rows in memory."""
@@ -110,7 +113,11 @@ class ArrayRows:
     def take(self, rows: NDArray[np.intp]) -> ArrayRows:
         return ArrayRows(self.x[rows])
 
-    ordered = take
+    anew = take
+
+    def like(self, other: Rows) -> ArrayRows:
+        del other  # nothing is learned from arrays
+        return self
 
     def read(self) -> ArrayRows:
         return self
@@ -146,7 +153,11 @@ class UnreadRows:
     def take(self, rows: NDArray[np.intp]) -> UnreadRows:
         return UnreadRows(self.x[rows])
 
-    ordered = take
+    anew = take
+
+    def like(self, other: Rows) -> UnreadRows:
+        del other  # nothing is learned from arrays
+        return self
 
     def read(self) -> ArrayRows:
         return ArrayRows(np.asarray(self.x))
@@ -164,13 +175,21 @@ def _column_names(shape: tuple[int, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """All rows of a table, how they become numbers, and these unless they are too many."""
+    """All rows of a table, how they become numbers, and these unless they are too many.
+
+    Parameters
+    ----------
+    whole : FrameRows
+    teacher : _Table, optional
+        The table whose rows decide how these become numbers; by default they do it themselves.
+    """
 
     whole: FrameRows
+    teacher: _Table | None = None
 
     @cached_property
     def preparation(self) -> Preparation:
-        return fit_preparation(self.whole)
+        return fit_preparation(self.whole) if self.teacher is None else self.teacher.preparation
 
     @property
     def kept(self) -> bool:
@@ -221,8 +240,12 @@ class TableRows:
     def take(self, rows: NDArray[np.intp]) -> TableRows:
         return TableRows(self.table, rows if self.picked is None else self.picked[rows])
 
-    def ordered(self, order: NDArray[np.intp]) -> TableRows:
-        return TableRows(_Table(self.columnwise()[order]))
+    def anew(self, rows: NDArray[np.intp]) -> TableRows:
+        return TableRows(_Table(self.columnwise()[rows]))
+
+    def like(self, other: Rows) -> TableRows:
+        assert isinstance(other, TableRows)
+        return TableRows(_Table(self.columnwise(), other.table))
 
     def read(self) -> TableRows:
         return self
