@@ -47,14 +47,14 @@ def picture() -> str:
         axes = figure.subplots()
         for place, comparison in enumerate(found):
             assert comparison.gap_interval is not None
-            assert comparison.inputs is not None
+            assert comparison.input_test is not None
             low, high = comparison.gap_interval
             colour = "#b3261e" if comparison.shifted else "#33691e"
             axes.plot(
                 [low, high], [place, place], color=colour, linewidth=3, solid_capstyle="round"
             )
             axes.plot(comparison.gap, place, "o", color=colour)
-            inputs = "inputs moved" if comparison.inputs.rejected else "inputs: no move found"
+            inputs = "inputs moved" if comparison.input_test.rejected else "inputs: no move found"
             text = f"{comparison.verdict} (p = {comparison.results['r-div'].pvalue:.3f}); {inputs}"
             anchor = 0.09 if not comparison.shifted else low
             height = place if not comparison.shifted else place - 0.32

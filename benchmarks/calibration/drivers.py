@@ -175,11 +175,15 @@ def run(given: dict[str, Any], seed: int, resamples: int = RESAMPLES) -> Drivers
     with one_thread():
         pooled = pool_samples(given["p"], given["q"], task="regression", rng=seed)
         fitted = model.fit(pooled.pool, pooled.stream("fit"))
-        prepared = {
-            "r-div": RDivergence(model).from_fit(fitted, pooled.pool),
-            "score": Score(model).from_fit(fitted, pooled.pool),
-        }
-        return find_drivers(prepared, pooled, PermutationSettings(ALPHA, resamples), held_out=True)
+        losses = RDivergence(model).from_fit(fitted, pooled.pool).losses
+        assert losses is not None
+        return find_drivers(
+            losses,
+            pooled,
+            PermutationSettings(ALPHA, resamples),
+            held_out=True,
+            score=Score(model).from_fit(fitted, pooled.pool),
+        )
 
 
 def false_alarms(given: dict[str, Any], found: Drivers) -> dict[str, bool]:

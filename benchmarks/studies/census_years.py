@@ -53,9 +53,10 @@ def compared(size: int | None, seed: int) -> Comparison:
 def line(size: str, seed: int, found: Comparison) -> str:
     """A row of the table."""
     assert found.gap_interval is not None
-    assert found.inputs is not None
+    assert found.input_test is not None
     low, high = found.gap_interval
-    values = [found.results[name].pvalue for name in ("r-div", "score")] + [found.inputs.pvalue]
+    values = [found.results[name].pvalue for name in ("r-div", "score")]
+    values.append(found.input_test.pvalue)
     numbers = " | ".join(f"{value:.3f}" for value in values)
     gap = f"{found.gap:+.4f} [{low:+.4f}, {high:+.4f}]"
     return f"| {size} | {seed} | {found.verdict} | {gap} | {numbers} |"
@@ -66,7 +67,8 @@ def page(draws: int) -> Iterator[str]:
     found = {seed: compared(ROWS, seed) for seed in range(draws)}
     whole = compared(None, 0)
     verdicts = Counter(one.verdict for one in found.values())
-    moved = sum(one.inputs.pvalue <= 0.05 for one in found.values() if one.inputs is not None)
+    inputs = [one.input_test for one in found.values() if one.input_test is not None]
+    moved = sum(one.pvalue <= 0.05 for one in inputs)
     counts = ", ".join(f"{name} {count}" for name, count in verdicts.most_common())
     yield INTRO.format(draws=draws, years=YEARS, rows=ROWS)
     yield from ("", f"Of {draws} draws: {counts}; the inputs moved at level .05 in {moved}.", "")

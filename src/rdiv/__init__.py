@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from rdiv.comparison.compare import compare
     from rdiv.comparison.gap_estimate import GapEstimate, estimate_gap
-    from rdiv.comparison.levels import compare_many
+    from rdiv.comparison.levels import compare_many, compare_models
     from rdiv.comparison.levels_result import Comparisons
     from rdiv.comparison.result import Comparison
     from rdiv.planning.plan import plan
@@ -44,6 +44,7 @@ __all__ = [
     "__version__",
     "compare",
     "compare_many",
+    "compare_models",
     "discrepancies",
     "errors",
     "estimate_gap",
@@ -73,6 +74,7 @@ _HOMES = {
     "TwoSampleResult": "rdiv.results",
     "compare": "rdiv.comparison.compare",
     "compare_many": "rdiv.comparison.levels",
+    "compare_models": "rdiv.comparison.levels",
     "estimate_gap": "rdiv.comparison.gap_estimate",
     "plan": "rdiv.planning.plan",
     "power_study": "rdiv.studies.power",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 __all__ = ["SCHEMA", "TwoSampleResult", "as_json", "plain"]
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the documents that `to_dict` returns."""
 
 

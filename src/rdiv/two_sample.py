@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rdiv.discrepancies import BY_NAME
 from rdiv.discrepancies.omnibus import combined
-from rdiv.discrepancies.protocol import does_learn, model_of
+from rdiv.discrepancies.protocol import how_it_learns, model_of, train_share_of
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.resolve import choose
 from rdiv.discrepancies.score import Score, has_gradients
@@ -25,25 +25,31 @@ from rdiv.inference.engine import (
 )
 from rdiv.inference.halving import Halves, halves
 from rdiv.inference.prepared import Prepared
+from rdiv.inference.reference_part import reference_part, rows_to_compare
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
 from rdiv.models.protocol import fit_model
 from rdiv.names import spelled
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
-from rdiv.samples.grouping import Design
+from rdiv.samples.grouping import FEWEST_UNITS, Design
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples, pool_samples
+from rdiv.samples.row_keys import sorted_digest
 from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
 
 __all__ = [
+    "ReferenceSplit",
     "check_level",
     "labels",
+    "part_of_reference",
     "prepare",
     "r_divergence",
+    "run_learned",
     "run_model_tests",
     "run_test",
+    "split_reference",
     "two_sample_test",
 ]
 
@@ -163,16 +169,38 @@ def run_test(
     notes: Mapping[str, Any] | None = None,
 ) -> tuple[TwoSampleResult, Prepared]:
     """Test a pool; return the result and the numbers per row."""
-    pool, is_p = pooled.pool, pooled.is_p
-    said = {"task": pool.task, **(notes or {})}
+    how = how_it_learns(discrepancy)
+    if how == "reference":
+        split = split_reference(pooled, train_share_of(discrepancy))
+        return run_learned(discrepancy, split, pooled, settings, notes=notes)
     text, model = labels(discrepancy)
-    if does_learn(discrepancy):
-        learn, test = halves_of(pool, is_p, pooled.stream("halves"))
-        discrepancy = discrepancy.learn(pool.take(learn), is_p[learn], pooled.stream("learn"))
-        pool, is_p = pool.take(test), is_p[test]
+    said, tested = {"task": pooled.pool.task, **(notes or {})}, pooled
+    if how == "halves":
+        learn, test = halves_of(pooled.pool, pooled.is_p, pooled.stream("halves"))
+        rows, tested = pooled.part(learn), pooled.part(test)
+        discrepancy = discrepancy.learn(rows.pool, rows.is_p, pooled.stream("learn"))
         said["rows tested"] = len(test)
-    prepared = prepare(discrepancy, pool, pooled.stream("fit"))
-    run = _Run(pooled, pool, is_p, settings, said)
+    prepared = prepare(discrepancy, tested.pool, tested.stream("fit"))
+    run = _Run(pooled, tested, settings, said)
+    return run.result(prepared, run.permuted(prepared), text, model), prepared
+
+
+def run_learned(
+    discrepancy: Any,
+    split: ReferenceSplit,
+    pooled: PooledSamples,
+    settings: PermutationSettings,
+    *,
+    notes: Mapping[str, Any] | None = None,
+) -> tuple[TwoSampleResult, Prepared]:
+    """Test a discrepancy that learns from part A on the rows that are left."""
+    text, model = labels(discrepancy)
+    counts = {"rows trained on": len(split.train), "rows tested": len(split.rows)}
+    run = _Run(
+        pooled, split.tested, settings, {"task": pooled.pool.task, **(notes or {}), **counts}
+    )
+    learned = split.learned(discrepancy)
+    prepared = prepare(learned, split.tested.pool, split.tested.stream("fit"))
     return run.result(prepared, run.permuted(prepared), text, model), prepared
 
 
@@ -196,7 +224,7 @@ def run_model_tests(
     prepared = {labels(test)[0]: test.from_fit(fitted, pool) for test in tests}
     del fitted  # numbers per row are all that is needed from here on
     together = combined(prepared)
-    run = _Run(pooled, pool, pooled.is_p, settings, {"task": pool.task, **(notes or {})})
+    run = _Run(pooled, pooled, settings, {"task": pool.task, **(notes or {})})
     null = run.permuted(together)
     text = labels(tests[0])[1]
     results, start = {}, 0
@@ -210,25 +238,91 @@ def run_model_tests(
 
 
 @dataclass(frozen=True, eq=False)
+class ReferenceSplit:
+    """Part A of the reference, and the rows that are compared: the rest of it and the current.
+
+    Parameters
+    ----------
+    train : Pool
+        Part A, with a preparation of its own.
+    tested : PooledSamples
+        All other rows, with streams that depend on both parts and the seed.
+    rows : (m,) integers
+        Places of the tested rows in the whole pool.
+    """
+
+    train: Pool
+    tested: PooledSamples
+    rows: NDArray[np.intp]
+
+    def learned(self, discrepancy: Any) -> Any:
+        """A discrepancy that has learned from part A."""
+        is_p = np.ones(len(self.train), dtype=bool)
+        return discrepancy.learn(self.train, is_p, self.tested.stream("learn"))
+
+
+def part_of_reference(pooled: PooledSamples, share: float) -> NDArray[np.intp]:
+    """Places of part A: a share of the reference that depends on it and the seed alone."""
+    pool = pooled.pool
+    return reference_part(
+        pooled.reference_order(), share, pooled.reference_stream(), groups=pool.groups,
+        strata=pool.strata,
+    )  # fmt: skip
+
+
+def split_reference(
+    pooled: PooledSamples, share: float, part: NDArray[np.intp] | None = None
+) -> ReferenceSplit:
+    """Set part A of the reference apart from the rows that are compared.
+
+    Parameters
+    ----------
+    pooled : PooledSamples
+    share : float
+        Share of the reference that part A gets.
+    part : (m,) integers, optional
+        Places of part A, where they are known already.
+    """
+    pool = pooled.pool
+    part = part_of_reference(pooled, share) if part is None else part
+    rows = rows_to_compare(pooled.is_p, part, pool.strata)
+    _check_parts(pooled, part, rows)
+    digests = (sorted_digest(pool.keys[at]) for at in (part, rows))
+    return ReferenceSplit(pool.anew(part), pooled.part(rows, (pooled.seed, *digests)), rows)
+
+
+def _check_parts(pooled: PooledSamples, part: NDArray[np.intp], rows: NDArray[np.intp]) -> None:
+    groups, left = pooled.pool.groups, rows[pooled.is_p[rows]]
+    counts = [len(at) if groups is None else len(np.unique(groups[at])) for at in (part, left)]
+    if min(counts) < FEWEST_UNITS:
+        what = "rows" if groups is None else "groups"
+        raise InputError(
+            f"a model in use needs at least {FEWEST_UNITS} {what} of the reference to train on and "
+            f"as many to compare, got {counts[0]} and {counts[1]}; give more rows, another "
+            "train_share, or a model that is already fitted."
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class _Run:
-    """The rows and the settings that all results of one run share."""
+    """All rows, those that are tested, and the settings that all results of one run share."""
 
     pooled: PooledSamples
-    pool: Pool
-    is_p: NDArray[np.bool_]
+    tested: PooledSamples
     settings: PermutationSettings
     notes: Mapping[str, Any]
 
     def permuted(self, prepared: Prepared) -> Null:
-        rng, pool = self.pooled.stream("masks"), self.pool
+        rng, pool = self.tested.stream("masks"), self.tested.pool
         return permute(
-            prepared, self.is_p, self.settings, rng=rng, groups=pool.groups, strata=pool.strata
-        )
+            prepared, self.tested.is_p, self.settings, rng=rng, groups=pool.groups,
+            strata=pool.strata,
+        )  # fmt: skip
 
     def result(
         self, prepared: Prepared, null: Null, discrepancy: str, model: str | None
     ) -> TwoSampleResult:
-        observed = prepared.observe(self.is_p)
+        observed = prepared.observe(self.tested.is_p)
         return TwoSampleResult(
             statistic=null.ranked if observed.statistic is None else observed.statistic,
             ranked=null.ranked,

@@ -49,9 +49,9 @@ __all__ = ["compare_samples", "shift_matters", "summary", "summary_of_many"]
 
 def shift_matters(found: Comparison, min_gap: float | None) -> bool:
     """Whether a comparison found a shift that matters: any, or one beyond ``min_gap``."""
-    if min_gap is None or found.verdict != "risk shift" or found.gap_interval is None:
+    if min_gap is None or found.verdict != "risk shift" or found.leading_interval is None:
         return found.shifted
-    return found.gap_interval.low > min_gap or found.gap_interval.high < -min_gap
+    return found.leading_interval.low > min_gap or found.leading_interval.high < -min_gap
 
 
 def summary(

@@ -160,7 +160,8 @@ def _introduction(found: Comparison) -> str:
 
 def _numbers(comparison: Comparison) -> dict[str, str]:
     """What is shown of one case, by label."""
-    test, inputs, interval = comparison.results["r-div"], comparison.inputs, comparison.gap_interval
+    test, inputs = comparison.results[comparison.leading], comparison.input_test
+    interval = comparison.leading_interval
     assert inputs is not None
     assert interval is not None
     direction = "" if comparison.direction is None else f", {comparison.direction}"

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.comparison.loss_summary import summarise_losses
 from rdiv.comparison.margins import check_margins, margin_tests
-from rdiv.comparison.result import Comparison, Verdict, summarise_losses
+from rdiv.comparison.models import SAME, Models, choose_models
+from rdiv.comparison.questions import Answer, Answers, ask
+from rdiv.comparison.result import Comparison
+from rdiv.comparison.verdicts import closed_testing, verdict_of
+from rdiv.comparison.warnings import data_warnings
 from rdiv.discrepancies.energy import Energy
-from rdiv.discrepancies.resolve import DEFAULT_FOLDS, choose
+from rdiv.discrepancies.resolve import DEFAULT_FOLDS
 from rdiv.drivers import find_drivers
 from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
-from rdiv.inference.intervals import critical_value, gap_interval, smallest_detectable_gap
-from rdiv.inference.prepared import Prepared
-from rdiv.models.protocol import is_held_out
+from rdiv.inference.intervals import (
+    Interval,
+    critical_value,
+    gap_interval,
+    smallest_detectable_gap,
+)
 from rdiv.remarks import IN_SAMPLE
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
+from rdiv.samples.copies import identical
+from rdiv.samples.dropping import drop_columns
 from rdiv.samples.grouping import Design
+from rdiv.samples.logged import Prediction
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
-from rdiv.two_sample import check_level, run_model_tests, run_test
+from rdiv.two_sample import check_level, run_test
 
 __all__ = ["Comparison", "compare"]
 
@@ -38,8 +50,13 @@ def compare(
     *,
     model: Any = None,
     target: str | None = None,
+    prediction: Prediction = None,
+    loss: str | None = None,
+    retrain: Any = SAME,
+    drop: str | Sequence[str] = (),
     task: str | None = None,
     folds: int | None = DEFAULT_FOLDS,
+    train_share: float = 0.5,
     groups: Design = None,
     strata: Design = None,
     alpha: float = 0.05,
@@ -50,22 +67,64 @@ def compare(
     not_worse_than: float | None = None,
     drivers: bool = True,
 ) -> Comparison:
-    """Compare two datasets for your model: does it do as well, would retraining change it.
+    """Compare two datasets for your model: does it do worse, and what would retraining change.
 
-    Parameters are those of `rdiv.two_sample_test`; losses are out of fold by default.
+    Three questions are asked and judged together. *In use*: does a model that knows the reference
+    only do worse on current? *R-div*: is current harder even for one model trained on both?
+    *Score*: would the two samples still train different models?
 
     Parameters
     ----------
-    reference, current : samples
+    reference, current : array, frame, tensor, dataset, or pair (X, y)
         The data that the model was built for, and the data that it gets now.
+    model : str, Model or estimator, optional
+        A name in ``rdiv.models.BY_NAME``, an estimator or a torch module: rdiv trains it, on part
+        of the reference for the first question and on both samples for the others. Or the model in
+        use itself: ``rdiv.models.Frozen(model, trained_on="neither")``. By default boosting when
+        there is a target, else a density model chosen by the shape of the data.
+    target : str, optional
+        Name of the target column of frames.
+    prediction : str or mapping, optional
+        The model in use by its logged predictions: a column of values (regression), of
+        probabilities of the last class (two classes) or of predicted classes; or a mapping of
+        every class to its column of probabilities. It is not an input.
+    loss : str, optional
+        The model in use by its logged losses: the column that holds the loss of each row. It is
+        not an input. Without a target only the first question is asked.
+    retrain : str, Model, estimator or None
+        The model of the shared questions when the model in use is given: ``"same"`` (an unfitted
+        copy where that is possible, else the default), a name or a model. None does not ask them.
+    drop : str or sequence of str
+        Columns to leave out, such as dates and ids.
+    task : {"classification", "regression"}, optional
+        Overrides the guess from the target.
     folds : int or None
-        None takes in-sample losses; the comparison then has no interval.
+        Folds of the shared model, whose losses are out of fold. None takes in-sample losses, which
+        give no interval.
+    train_share : float
+        Share of the reference that trains the model in use, where rdiv trains it; the rest is
+        compared with current. With fewer than 50 rows to train on this question is not asked.
+    groups, strata : str or pair of arrays, optional
+        Groups: rows that belong together and are permuted as one unit. Strata: rows are permuted
+        within each stratum only.
+    alpha : float
+        Level of the verdict, for all questions together.
+    n_resamples : int
+        Random permutations.
+    rng : int or Generator, optional
+        Seed; the same seed gives the same result. None draws one and records it.
+    n_jobs : int, optional
+        Tasks at a time; the result does not depend on it.
     equivalence_margin : float, optional
         Test whether the gap lies between minus this margin and this margin, in units of the loss.
     not_worse_than : float, optional
         Test whether the loss on current is higher by less than this margin.
     drivers : bool
         Look for the rows, slices and columns that carry the shift.
+
+    Returns
+    -------
+    Comparison
 
     Examples
     --------
@@ -77,35 +136,63 @@ def compare(
     check_settings(
         target=target, task=task, folds=folds, groups=groups, strata=strata, rng=rng,
         n_jobs=n_jobs, equivalence_margin=equivalence_margin, not_worse_than=not_worse_than,
-        drivers=drivers,
+        drivers=drivers, drop=drop, loss=loss, train_share=train_share,
     )  # fmt: skip
     check_level(alpha, n_resamples)
-    settings = PermutationSettings(alpha, n_resamples, n_jobs)
     check_margins(equivalence_margin, not_worse_than)
-    choice = choose(
-        "r-div", model=model, folds=folds, supervised=has_target(reference, target), n_jobs=n_jobs
-    )
+    models = choose_models(
+        model, prediction=prediction, loss=loss, retrain=retrain, folds=folds,
+        supervised=has_target(reference, target), n_jobs=n_jobs,
+    )  # fmt: skip
+    taken = {"target": target, "groups": groups, "strata": strata, "loss": loss}
+    reference, current = drop_columns(reference, current, drop, {**taken, "prediction": prediction})
     with one_thread():
         pooled = pool_samples(
-            reference, current, target=target, task=task, groups=groups, strata=strata, rng=rng,
-            kind=choice.kind,
+            reference, current, target=target, task=task, groups=groups, strata=strata,
+            prediction=prediction, loss=loss, rng=rng, kind=models.kind,
         )  # fmt: skip
-        model = choice.build(pooled.pool).model
-        inputs = _inputs(pooled, settings)  # first: its distances are gone when gradients come
-        results, prepared = run_model_tests(model, pooled, settings, notes=choice.notes)
-        held_out = is_held_out(model)
-        found = _judge(results, prepared["r-div"], pooled, inputs, held_out)
-        if equivalence_margin is not None or not_worse_than is not None:
-            _require_held_out(held_out)
-            shown = margin_tests(
-                prepared["r-div"], pooled, alpha, equivalence_margin=equivalence_margin,
-                not_worse_than=not_worse_than,
-            )  # fmt: skip
-            found = replace(found, equivalence=shown[0], not_worse=shown[1])
-        if drivers:
-            found = replace(
-                found, drivers=find_drivers(prepared, pooled, settings, held_out=held_out)
-            )
+        plan = _Plan(
+            PermutationSettings(alpha, n_resamples, n_jobs), train_share, equivalence_margin,
+            not_worse_than, drivers,
+        )  # fmt: skip
+        return compare_pooled(models, pooled, plan)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is asked besides the models and the samples."""
+
+    settings: PermutationSettings
+    train_share: float
+    equivalence_margin: float | None
+    not_worse_than: float | None
+    drivers: bool
+
+
+def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Comparison:
+    """Compare samples that have come through the door."""
+    inputs = _input_test(pooled, plan.settings)  # its distances are gone when gradients come
+    answers = ask(models, pooled, plan.settings, train_share=plan.train_share)
+    leading = answers.leading
+    found = replace(
+        _judge(answers, pooled, plan.settings.alpha),
+        input_test=inputs,
+        warnings=data_warnings(pooled, answers, models),
+        labels=None if pooled.pool.y is None else "all",
+    )
+    if plan.equivalence_margin is not None or plan.not_worse_than is not None:
+        _require_held_out(leading.held_out)
+        shown = margin_tests(
+            leading.prepared, leading.samples, plan.settings.alpha,
+            equivalence_margin=plan.equivalence_margin, not_worse_than=plan.not_worse_than,
+        )  # fmt: skip
+        found = replace(found, equivalence=shown[0], not_worse=shown[1])
+    if plan.drivers:
+        carriers = find_drivers(
+            leading.losses, leading.samples, plan.settings, held_out=leading.held_out,
+            score=answers.score_of(leading),
+        )  # fmt: skip
+        found = replace(found, drivers=carriers)
     return found
 
 
@@ -116,13 +203,12 @@ def _require_held_out(held_out: bool) -> None:
         )
 
 
-def _inputs(pooled: PooledSamples, settings: PermutationSettings) -> TwoSampleResult | None:
+def _input_test(pooled: PooledSamples, settings: PermutationSettings) -> TwoSampleResult | None:
     """The energy test of the inputs, on the first rows of each side of the shuffled pool."""
-    rows = _input_rows(pooled)
-    pool = pooled.pool.take(rows)
-    if not np.isfinite(pool.matrix()).all():
-        return None  # an array with missing values, for a model that takes them
-    part = replace(pooled, pool=pool, is_p=pooled.is_p[rows], places=pooled.places[rows])
+    part = pooled.part(_input_rows(pooled))
+    numbers = part.pool.matrix()
+    if not numbers.shape[1] or not np.isfinite(numbers).all():
+        return None  # no inputs, or an array with missing values, for a model that takes them
     return run_test(Energy(scaled=True), part, settings)[0]
 
 
@@ -135,43 +221,53 @@ def _input_rows(pooled: PooledSamples) -> NDArray[np.intp]:
     return np.sort(np.concatenate([side[:INPUT_ROWS] for side in sides]))
 
 
-def _judge(
-    results: dict[str, TwoSampleResult],
-    prepared: Prepared,
-    pooled: PooledSamples,
-    inputs: TwoSampleResult | None,
-    held_out: bool,
-) -> Comparison:
-    observed = prepared.observe(pooled.is_p)
-    gap, error = observed.gap, observed.error
-    assert gap is not None
-    assert error is not None
-    result = results["r-div"]
-    adjusted = _closed(results)
-    verdict = _verdict(adjusted, result.alpha)
-    critical = critical_value(result.null_distribution, result.alpha)
-    notes = {} if held_out else {"interval": IN_SAMPLE}
+def _judge(answers: Answers, pooled: PooledSamples, alpha: float) -> Comparison:
+    """The verdict over all questions, and the gaps with their intervals."""
+    results, leading = answers.results, answers.leading
+    name = "r-div" if answers.in_use is None else "in-use"
+    adjusted, together = closed_testing(results)
+    verdict = verdict_of(adjusted, together, alpha, name)
+    gap, error = leading.gap()
+    critical = critical_value(results[name].null_distribution, alpha)
+    used = _gap(answers.in_use, results.get("in-use"), alpha)
+    shared = _gap(answers.shared, results.get("r-div"), alpha)
     return Comparison(
         verdict=verdict,
-        gap=gap,
-        gap_interval=gap_interval(gap, error, critical) if held_out else None,
+        pvalue=together,
+        gap=used[0],
+        gap_interval=used[1],
+        shared_gap=shared[0],
+        shared_gap_interval=shared[1],
+        retraining=answers.retraining(alpha),
         direction=("worse" if gap > 0 else "better") if verdict == "risk shift" else None,
         smallest_detectable_gap=smallest_detectable_gap(error, critical),
         results=results,
         adjusted_pvalues=adjusted,
-        inputs=inputs,
-        losses=summarise_losses(prepared.losses, pooled.is_p),
-        notes={**result.notes, **notes},
+        losses=summarise_losses(leading.losses, leading.samples.is_p),
+        notes=_notes(answers, pooled),
     )
 
 
-def _closed(results: dict[str, TwoSampleResult]) -> dict[str, float]:
-    """Closed testing: reject a part when its own p-value and that of both together are small."""
-    together = results["omnibus"].pvalue if "omnibus" in results else 0.0
-    return {name: max(r.pvalue, together) for name, r in results.items() if name != "omnibus"}
+def _gap(
+    answer: Answer | None, result: TwoSampleResult | None, alpha: float
+) -> tuple[float | None, Interval | None]:
+    """The gap of one question, and its interval where the losses are held out."""
+    if answer is None or result is None:
+        return None, None
+    gap, error = answer.gap()
+    if not answer.held_out:
+        return gap, None
+    return gap, gap_interval(gap, error, critical_value(result.null_distribution, alpha))
 
 
-def _verdict(adjusted: dict[str, float], alpha: float) -> Verdict:
-    if adjusted["r-div"] <= alpha:
-        return "risk shift"
-    return "hidden shift" if adjusted.get("score", 1.0) <= alpha else "no shift"
+def _notes(answers: Answers, pooled: PooledSamples) -> dict[str, Any]:
+    notes = {"task": pooled.pool.task, **answers.notes, "loss": answers.leading.loss}
+    if answers.shared is not None:
+        notes["shared loss"] = answers.shared.loss
+        if not answers.shared.held_out:
+            notes["interval"] = IN_SAMPLE
+    if pooled.pool.classes is not None:
+        notes["classes"] = [str(label) for label in pooled.pool.classes.tolist()]
+    if identical(pooled):
+        notes["identical"] = True
+    return notes

@@ -1,8 +1,9 @@
-"""compare_many: one reference, many current samples, and verdicts that hold for all together."""
+"""Many comparisons, of current samples or of models, with verdicts that hold for all together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 
 from rdiv.comparison.compare import compare
 from rdiv.comparison.levels_result import Comparisons, Level
-from rdiv.comparison.result import Comparison, Verdict
+from rdiv.comparison.models import SAME
+from rdiv.comparison.result import Comparison
+from rdiv.comparison.verdicts import verdict_of
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS
 from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.multiplicity import CORRECTIONS, Correction
@@ -18,11 +21,12 @@ from rdiv.names import chosen_from
 from rdiv.progress import counting
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.frames import as_frame, is_frame, python_values
-from rdiv.samples.grouping import FEWEST_UNITS
+from rdiv.samples.grouping import FEWEST_UNITS, Design
+from rdiv.samples.logged import Prediction
 from rdiv.samples.pooling import resolve_seed
 from rdiv.samples.sample import as_sample
 
-__all__ = ["FEWEST_ROWS", "compare_many", "permutations_for"]
+__all__ = ["FEWEST_ROWS", "Family", "compare_many", "compare_models", "permutations_for"]
 
 FEWEST_ROWS = 20
 """A level with fewer rows is skipped: no test of so few rows is informative."""
@@ -38,8 +42,13 @@ def compare_many(
     correction: Correction = "holm",
     model: Any = None,
     target: str | None = None,
+    prediction: Prediction = None,
+    loss: str | None = None,
+    retrain: Any = SAME,
+    drop: str | Sequence[str] = (),
     task: str | None = None,
     folds: int | None = DEFAULT_FOLDS,
+    train_share: float = 0.5,
     groups: str | None = None,
     strata: str | None = None,
     alpha: float = 0.05,
@@ -84,40 +93,157 @@ def compare_many(
     """
     check_settings(
         by=by, correction=correction, target=target, task=task, folds=folds, groups=groups,
-        strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs,
+        strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs, drop=drop, loss=loss,
         n_resamples=DEFAULT_RESAMPLES if n_resamples is None else n_resamples,
     )  # fmt: skip
     reference, samples = _levels(reference, current, by, (target, groups, strata))
-    adjust = chosen_from(CORRECTIONS, correction, "correction")
     sizes = {name: len(as_sample(sample, name).x) for name, sample in samples.items()}
     short = {name: _shortage(samples[name], rows, groups) for name, rows in sizes.items()}
     tested = [name for name in sizes if short[name] is None]
     if not tested:
         reasons = ", ".join(f"{name} has {why}" for name, why in list(short.items())[:3])
         raise InputError(f"there is no level to compare: {reasons}; give larger ones.")
-    seed, share = resolve_seed(rng), alpha / len(tested)
-    draws = permutations_for(len(tested), alpha, n_resamples)
+    family = Family(len(tested), alpha, correction, n_resamples, resolve_seed(rng))
     settings: dict[str, Any] = {
-        "model": model, "target": target, "task": task, "folds": folds, "groups": groups,
-        "strata": strata, "alpha": share, "n_resamples": draws, "drivers": drivers, "rng": seed,
+        "model": model, "target": target, "prediction": prediction, "loss": loss,
+        "retrain": retrain, "drop": drop, "task": task, "folds": folds,
+        "train_share": train_share, "groups": groups, "strata": strata, "drivers": drivers,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
-        "n_jobs": n_jobs,
+        "n_jobs": n_jobs, **family.settings(),
     }  # fmt: skip
     found = {}
     with counting("level", len(tested)) as at:
         for place, name in enumerate(tested, 1):
             at(place)
-            found[name] = _compare(name, reference, samples[name], settings)
-    adjusted = _together([found[name] for name in tested], adjust, alpha, correction)
-    judged = dict(zip(tested, adjusted, strict=True))
-    levels = [
-        _judged(name, found[name], judged[name], alpha)
-        if name in found
-        else Level(name, sizes[name], skipped=short[name])
-        for name in sizes
-    ]
-    raised = n_resamples is None and draws > DEFAULT_RESAMPLES
-    return Comparisons(tuple(levels), correction, alpha, draws, seed, by, raised)
+            found[name] = _compare(f"level {name}", reference, samples[name], settings)
+    judged = family.judged(found)
+    levels = [judged.get(name, Level(name, sizes[name], skipped=short[name])) for name in sizes]
+    return family.together(levels, by)
+
+
+def compare_models(
+    reference: Any,
+    current: Any,
+    models: Mapping[str, Any],
+    *,
+    correction: Correction = "holm",
+    target: str | None = None,
+    retrain: Any = SAME,
+    drop: str | Sequence[str] = (),
+    task: str | None = None,
+    folds: int | None = DEFAULT_FOLDS,
+    train_share: float = 0.5,
+    groups: Design = None,
+    strata: Design = None,
+    alpha: float = 0.05,
+    n_resamples: int | None = None,
+    equivalence_margin: float | None = None,
+    not_worse_than: float | None = None,
+    drivers: bool = True,
+    rng: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+) -> Comparisons:
+    """Compare two samples for several models: they may be the same for one and not for another.
+
+    Parameters are those of `rdiv.compare` and apply to each model. The models are judged together:
+    each is tested at ``alpha`` divided by their number.
+
+    Parameters
+    ----------
+    reference, current : samples
+    models : mapping
+        Anything that `rdiv.compare` takes as ``model=``, by a name of your choice.
+    correction : {"holm", "bh"}
+        As for `compare_many`, over the models.
+
+    Returns
+    -------
+    Comparisons
+        One level per model; ``by`` is ``"model"``.
+
+    Examples
+    --------
+    >>> import rdiv
+    >>> rng = np.random.default_rng(0)
+    >>> p, q = rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) * [1.0, 1.6]
+    >>> found = rdiv.compare_models(p, q, {"kde": "kde", "gmm": "gmm"}, rng=0)
+    >>> print({level.name: level.verdict for level in found.levels})
+    {'kde': 'risk shift', 'gmm': 'risk shift'}
+    """
+    check_settings(
+        correction=correction, target=target, task=task, folds=folds, groups=groups,
+        strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs, drop=drop,
+        n_resamples=DEFAULT_RESAMPLES if n_resamples is None else n_resamples,
+    )  # fmt: skip
+    if not isinstance(models, Mapping) or not models:
+        raise InputTypeError(
+            "models must be a mapping of names to models, such as {'a': 'boosting', 'b': 'ridge'}, "
+            f"got {type(models).__name__}."
+        )
+    family = Family(len(models), alpha, correction, n_resamples, resolve_seed(rng))
+    settings: dict[str, Any] = {
+        "target": target, "retrain": retrain, "drop": drop, "task": task, "folds": folds,
+        "train_share": train_share, "groups": groups, "strata": strata, "drivers": drivers,
+        "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
+        "n_jobs": n_jobs, **family.settings(),
+    }  # fmt: skip
+    found = {}
+    with counting("model", len(models)) as at:
+        for place, (name, model) in enumerate(models.items(), 1):
+            at(place)
+            own = {**settings, "model": model}
+            found[str(name)] = _compare(f"model {name}", reference, current, own)
+    return family.together(list(family.judged(found).values()), "model")
+
+
+@dataclass(frozen=True)
+class Family:
+    """Comparisons that are judged together.
+
+    Parameters
+    ----------
+    size : int
+        How many there are.
+    alpha : float
+        Level of all of them together.
+    correction : {"holm", "bh"}
+    asked : int, optional
+        Permutations asked for; as many as are needed without it.
+    seed : int
+    """
+
+    size: int
+    alpha: float
+    correction: Correction
+    asked: int | None
+    seed: int
+
+    def __post_init__(self) -> None:
+        chosen_from(CORRECTIONS, self.correction, "correction")
+
+    @property
+    def n_resamples(self) -> int:
+        """Permutations of each comparison."""
+        return permutations_for(self.size, self.alpha, self.asked)
+
+    def settings(self) -> dict[str, Any]:
+        """What each comparison is run with."""
+        share = self.alpha / self.size
+        return {"alpha": share, "n_resamples": self.n_resamples, "rng": self.seed}
+
+    def judged(self, found: Mapping[str, Comparison]) -> dict[str, Level]:
+        """A level for each comparison, with p-values and a verdict that hold for all together."""
+        lines = _adjusted(list(found.values()), self.correction, self.alpha)
+        return {
+            name: _level(name, one, adjusted, self.alpha)
+            for (name, one), adjusted in zip(found.items(), lines, strict=True)
+        }
+
+    def together(self, levels: Sequence[Level], by: str | None) -> Comparisons:
+        """The result of all levels, those that were skipped included."""
+        draws = self.n_resamples
+        raised = self.asked is None and draws > DEFAULT_RESAMPLES
+        return Comparisons(tuple(levels), self.correction, self.alpha, draws, self.seed, by, raised)
 
 
 def permutations_for(levels: int, alpha: float, asked: int | None) -> int:
@@ -182,44 +308,42 @@ def _name(value: Any) -> str:
     return str(int(value)) if whole else str(value)
 
 
-def _compare(name: str, reference: Any, current: Any, settings: dict[str, Any]) -> Comparison:
+def _compare(what: str, reference: Any, current: Any, settings: dict[str, Any]) -> Comparison:
     try:
         return compare(reference, current, **settings)
     except ValueError as error:
-        raise InputError(f"level {name}: {error}") from error
+        raise InputError(f"{what}: {error}") from error
 
 
-def _together(
-    found: Sequence[Comparison], adjust: Any, alpha: float, correction: Correction
+def _adjusted(
+    found: Sequence[Comparison], correction: Correction, alpha: float
 ) -> list[dict[str, float]]:
-    """P-values of every level, adjusted for all levels, by the names of the tests.
+    """P-values of every level, adjusted for all levels and questions, by question.
 
-    Whether a level shifted is decided by omnibus. Its parts (r-div, score) are tested only where it
-    shifted: by Holm over the parts of all levels, or, when Benjamini and Hochberg select R of L
-    levels, at R / L of alpha (Benjamini and Bogomolov 2014).
+    Whether a level shifted at all is decided by the p-value of all its questions, ``"together"``,
+    adjusted over the levels. Its questions are then judged by its own closed testing, at alpha over
+    the number of levels (so that no question of any level is claimed wrongly with more than
+    probability alpha), or, when Benjamini and Hochberg select R of L levels, at R / L of alpha
+    (Benjamini and Bogomolov 2014).
     """
-    whole = adjust([_whole(one) for one in found])
-    selected = max(int((whole <= alpha).sum()), 1)
-    lines: list[dict[str, float]] = [{"omnibus": float(value)} for value in whole]
-    for name in ("r-div", "score"):
-        places = [place for place, one in enumerate(found) if name in one.results]
-        raw = [found[place].results[name].pvalue for place in places]
-        parts = adjust(raw) if correction == "holm" else np.array(raw) * len(found) / selected
-        for place, part in zip(places, parts, strict=True):
-            lines[place][name] = float(min(max(part, whole[place]), 1.0))
-    return lines
+    whole = CORRECTIONS[correction]([one.pvalue for one in found])
+    selected = 1 if correction == "holm" else max(int((whole <= alpha).sum()), 1)
+    factor = len(found) / selected
+    return [
+        {"together": float(value)}
+        | {
+            name: float(min(1.0, max(factor * pvalue, value)))
+            for name, pvalue in one.adjusted_pvalues.items()
+        }
+        for one, value in zip(found, whole, strict=True)
+    ]
 
 
-def _whole(one: Comparison) -> float:
-    return one.results.get("omnibus", one.results["r-div"]).pvalue
-
-
-def _judged(name: str, one: Comparison, adjusted: dict[str, float], alpha: float) -> Level:
-    verdict: Verdict = "no shift"
-    if adjusted["omnibus"] <= alpha:
-        verdict = "risk shift" if adjusted["r-div"] <= alpha else "hidden shift"
-    n_q = one.results["r-div"].n_q
-    return Level(name, n_q, verdict=verdict, adjusted_pvalues=adjusted, comparison=one)
+def _level(name: str, one: Comparison, adjusted: dict[str, float], alpha: float) -> Level:
+    questions = {name: pvalue for name, pvalue in adjusted.items() if name != "together"}
+    verdict = verdict_of(questions, adjusted["together"], alpha, one.leading)
+    rows = one.results[one.leading].n_q
+    return Level(name, rows, verdict=verdict, adjusted_pvalues=adjusted, comparison=one)
 
 
 def _shortage(sample: Any, rows: int, groups: str | None) -> str | None:

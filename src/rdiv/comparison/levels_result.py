@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rdiv.comparison.result import Comparison, Direction, Verdict
+from rdiv.comparison.result import Comparison
 from rdiv.comparison.sentences import further_looks
+from rdiv.comparison.verdicts import VERDICTS, Direction, Verdict
 from rdiv.inference.multiplicity import Correction
 from rdiv.results import SCHEMA, as_json, plain
 
@@ -22,17 +23,18 @@ _METHODS = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """One current sample among many.
+    """One comparison among many: of a current sample, or of a model.
 
     Parameters
     ----------
     name : str
     rows : int
         Rows of the current sample.
-    verdict : {"risk shift", "hidden shift", "no shift"}, optional
-        The verdict, adjusted for all levels; None where the level was skipped.
+    verdict : str, optional
+        The verdict as in `Comparison`, adjusted for all levels; None where the level was skipped.
     adjusted_pvalues : mapping of float
-        p-values of omnibus (any shift), r-div and score, adjusted for all levels.
+        p-values of all questions at once (``"together"``) and of each of them, adjusted for all
+        levels.
     comparison : Comparison, optional
         The comparison of this level alone, at its share of alpha.
     skipped : str, optional
@@ -49,27 +51,27 @@ class Level:
     @property
     def shifted(self) -> bool:
         """Whether a shift was found, after adjusting for all levels."""
-        return self.verdict in ("risk shift", "hidden shift")
+        return self.verdict not in (None, "no shift")
 
     @property
     def direction(self) -> Direction | None:
         """Whether the mean loss got worse or better, for a risk shift."""
         if self.verdict != "risk shift" or self.comparison is None:
             return None
-        return "worse" if self.comparison.gap > 0 else "better"
+        return "worse" if self.comparison.leading_gap > 0 else "better"
 
     def line(self) -> str:
         """The level in one line."""
         if self.comparison is None:
             return f"skipped, {self.skipped}"
         one, span = self.comparison, ""
-        if one.gap_interval is not None:
-            span = f" ({one.gap_interval.low:+.3g} to {one.gap_interval.high:+.3g})"
+        if one.leading_interval is not None:
+            span = f" ({one.leading_interval.low:+.3g} to {one.leading_interval.high:+.3g})"
         words = f"{self.verdict}, {self.direction}" if self.direction else str(self.verdict)
         margins = [test for test in (one.equivalence, one.not_worse) if test is not None]
         shown = [f"; {'' if test.shown else 'not '}shown {_claim(test)}" for test in margins]
-        p = self.adjusted_pvalues["omnibus"]
-        return f"{words}; gap {one.gap:+.3g}{span}, p = {p:.3g}, {self.rows} rows{''.join(shown)}"
+        p, gap = self.adjusted_pvalues["together"], f"gap {one.leading_gap:+.3g}{span}"
+        return f"{words}; {gap}, p = {p:.3g}, {self.rows} rows{''.join(shown)}"
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain values."""
@@ -85,6 +87,11 @@ class Level:
         )
         one = None if self.comparison is None else self.comparison.to_dict()
         return {**document, "comparison": one}
+
+
+def _word(level: Level) -> str:
+    kinds = {"hidden shift": "hidden", "shift, kind not established": "kind not established"}
+    return level.direction or kinds[str(level.verdict)]
 
 
 def _claim(test: Any) -> str:
@@ -135,6 +142,11 @@ class Comparisons:
         return any(level.shifted for level in self.levels)
 
     @property
+    def unit(self) -> str:
+        """What a level is called."""
+        return "model" if self.by == "model" else "level"
+
+    @property
     def tested(self) -> tuple[Level, ...]:
         """Levels that were not skipped."""
         return tuple(level for level in self.levels if level.comparison is not None)
@@ -143,8 +155,7 @@ class Comparisons:
     def verdict(self) -> Verdict:
         """The most serious verdict of any level."""
         found = {level.verdict for level in self.levels}
-        order: tuple[Verdict, ...] = ("risk shift", "hidden shift", "no shift")
-        return next(verdict for verdict in order if verdict in found)
+        return next(verdict for verdict in VERDICTS if verdict in found)
 
     def __str__(self) -> str:
         return "\n".join([self.headline(), *self.details()])
@@ -161,10 +172,16 @@ class Comparisons:
         shifted = [level for level in self.levels if level.shifted]
         total = len(self.tested)
         kind = "levels" if self.by is None else f"levels of {self.by}"
+        named = [f"{level.name} ({_word(level)})" for level in shifted[:_NAMED]]
+        more = f" and {len(shifted) - _NAMED} more" if len(shifted) > _NAMED else ""
+        if self.by == "model":
+            if not shifted:
+                return f"No shift found for any of {total} models."
+            return f"The samples differ for {len(shifted)} of {total} models: " + (
+                f"{', '.join(named)}{more}."
+            )
         if not shifted:
             return f"No shift found in any of {total} {kind}."
-        named = [f"{level.name} ({level.direction or 'hidden'})" for level in shifted[:_NAMED]]
-        more = f" and {len(shifted) - _NAMED} more" if len(shifted) > _NAMED else ""
         return f"{len(shifted)} of {total} {kind} shifted: {', '.join(named)}{more}."
 
     def details(self) -> list[str]:
@@ -176,10 +193,10 @@ class Comparisons:
         return [
             *(f"{level.name}: {level.line()}" for level in listed),
             *([f"not listed: {left} levels, all of them in the JSON"] if left else []),
-            f"together: {_METHODS[self.correction]} over {len(self.tested)} levels at alpha "
+            f"together: {_METHODS[self.correction]} over {len(self.tested)} {self.unit}s at alpha "
             f"{self.alpha:g}; intervals hold for all of them at once",
-            f"permutations: {self.n_resamples} per level"
-            + (", raised because there are so many levels" if self.raised else "")
+            f"permutations: {self.n_resamples} per {self.unit}"
+            + (f", raised because there are so many {self.unit}s" if self.raised else "")
             + f"; seed {self.seed}",
         ]
 

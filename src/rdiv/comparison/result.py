@@ -1,120 +1,27 @@
-"""The result of compare: the verdict, the gap and its interval, the losses; as text and JSON."""
+"""The result of compare: the verdict, the gaps and their intervals, the losses; text and JSON."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from rdiv.comparison import sentences
+from rdiv.comparison.loss_summary import LossSummary
 from rdiv.comparison.margins import MarginTest
+from rdiv.comparison.questions import Retraining
+from rdiv.comparison.verdicts import Direction, Verdict
 from rdiv.drivers.result import Drivers
 from rdiv.inference.intervals import Interval
 from rdiv.results import SCHEMA, TwoSampleResult, as_json, plain
+from rdiv.samples.frames import new_frame
 
-__all__ = ["Comparison", "Direction", "LossSummary", "Verdict", "summarise_losses"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-
-BINS = 36
-"""Bins between the ends of the middle 98 % of all losses."""
-
-LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
-"""Quantiles that are kept."""
-
-_SKEWED = 100.0  # positive losses are binned on a log scale when the ends differ by this factor
-
-
-@dataclass(frozen=True)
-class LossSummary:
-    """The distribution of the losses in two samples.
-
-    Parameters
-    ----------
-    scale : {"linear", "log"}
-        How the edges are spaced.
-    edges : tuple of float
-        Edges of the bins; the outermost bins also hold all losses beyond them.
-    shares_p, shares_q : tuple of float
-        Share of each sample's rows in each bin; they sum to 1.
-    levels, quantiles_p, quantiles_q : tuple of float
-        Quantiles of the losses of each sample, and their levels.
-
-    Examples
-    --------
-    >>> summary = summarise_losses(np.array([1.0, 2.0, 3.0, 9.0]), np.array([1, 1, 0, 0], bool))
-    >>> print(summary.scale, summary.quantiles_p[2], summary.quantiles_q[2])
-    linear 1.5 6.0
-    """
-
-    scale: Literal["linear", "log"]
-    edges: tuple[float, ...]
-    shares_p: tuple[float, ...]
-    shares_q: tuple[float, ...]
-    levels: tuple[float, ...]
-    quantiles_p: tuple[float, ...]
-    quantiles_q: tuple[float, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields as plain values."""
-        return asdict(self)
-
-
-def summarise_losses(
-    losses: NDArray[np.floating] | None, is_p: NDArray[np.bool_]
-) -> LossSummary | None:
-    """Bin the losses of both samples by the same edges; None where there are no losses.
-
-    Parameters
-    ----------
-    losses : (n,) array or None
-    is_p : (n,) mask
-
-    Examples
-    --------
-    >>> losses = np.random.default_rng(0).exponential(size=400)
-    >>> summary = summarise_losses(losses, np.arange(400) < 100)
-    >>> print(len(summary.edges) - len(summary.shares_p), round(sum(summary.shares_q), 6))
-    1 1.0
-    """
-    if losses is None or losses.ndim != 1 or not np.isfinite(losses).all():
-        return None
-    values: NDArray[np.float64] = losses.astype(np.float64, copy=False)
-    scale, edges = _edges(values)
-    of_p, of_q = values[is_p], values[~is_p]
-    return LossSummary(
-        scale=scale,
-        edges=tuple(edges.tolist()),
-        shares_p=_shares(of_p, edges),
-        shares_q=_shares(of_q, edges),
-        levels=LEVELS,
-        quantiles_p=tuple(np.quantile(of_p, LEVELS).tolist()),
-        quantiles_q=tuple(np.quantile(of_q, LEVELS).tolist()),
-    )
-
-
-def _edges(losses: NDArray[np.float64]) -> tuple[Literal["linear", "log"], NDArray[np.float64]]:
-    low, high = np.quantile(losses, [0.01, 0.99]).tolist()
-    if low > 0 and high / low > _SKEWED:
-        return "log", np.geomspace(low, high, BINS + 1)
-    if not high > low:
-        half = max(abs(low), 1.0) / 2
-        low, high = low - half, high + half
-    return "linear", np.linspace(low, high, BINS + 1)
-
-
-def _shares(losses: NDArray[np.float64], edges: NDArray[np.float64]) -> tuple[float, ...]:
-    places = np.clip(np.searchsorted(edges, losses, side="right") - 1, 0, len(edges) - 2)
-    counts = np.bincount(places, minlength=len(edges) - 1)
-    return tuple((counts / len(losses)).tolist())
-
-
-Verdict = Literal["risk shift", "hidden shift", "no shift"]
-Direction = Literal["worse", "better"]
+__all__ = ["Comparison"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,28 +30,41 @@ class Comparison:
 
     Parameters
     ----------
-    verdict : {"risk shift", "hidden shift", "no shift"}
-        "risk shift": the mean losses of the model differ. "hidden shift": the samples differ in a
-        direction that would change the fitted model, while a difference in mean loss was not
-        shown. "no shift" does not show that there is none: `smallest_detectable_gap` says how
-        large a gap would have been found.
-    gap : float
-        Mean loss on current minus mean loss on reference; positive is worse.
+    verdict : {"risk shift", "hidden shift", "shift, kind not established", "no shift"}
+        "risk shift": the model in use does worse, or better, on current (where no model in use was
+        measured: the model that has seen both samples). "hidden shift": only the shared questions
+        found a difference. "shift, kind not established": all questions together did, none alone.
+        "no shift" does not show that there is none: `smallest_detectable_gap` says how large a gap
+        would have been found.
+    pvalue : float
+        The p-value of all questions at once.
+    gap : float, optional
+        Mean loss of the model in use on current minus that on reference; positive is worse. None
+        when this was not asked.
     gap_interval : Interval, optional
-        Confidence interval of the gap of the fitted model(s) on future rows. None when losses are
-        in-sample, which give no valid interval.
+        Confidence interval of the gap on future rows.
+    shared_gap : float, optional
+        The same for one model that was trained on both samples; None when this was not asked.
+    shared_gap_interval : Interval, optional
+        None also when its losses are in-sample, which give no valid interval.
+    retraining : Retraining, optional
+        What the shared model would win over the one in use, on current and on reference; None
+        unless both were measured with the same kind of loss.
     direction : {"worse", "better"}, optional
         Whether the mean loss got worse or better, for a risk shift.
     smallest_detectable_gap : float
         The gap that would be found with 80 % probability.
     results : dict of TwoSampleResult
-        The tests r-div, score and omnibus by name, unadjusted, from one fit and the same
-        permutations; p is the reference, q the current sample. A model without gradients has r-div
-        alone.
+        The tests in-use, r-div, score and omnibus (r-div and score together) by name, unadjusted;
+        p is the reference, q the current sample. Those that were not asked are absent.
     adjusted_pvalues : dict of float
-        p-values that hold for r-div and score together, by closed testing: the larger of a test's
-        own and that of omnibus.
-    inputs : TwoSampleResult, optional
+        p-values that hold for all questions together, by closed testing.
+    warnings : tuple of str
+        Sentences about the data that the reader must know: a column that tells the files apart,
+        few rows, rows that stand in both files, in-sample losses.
+    labels : {"all"}, optional
+        How many of the current rows have a label; None without a target.
+    input_test : TwoSampleResult, optional
         A test of the inputs without a model, for context; it is not part of the verdict.
     drivers : Drivers, optional
         The rows, slices and columns that carry the shift.
@@ -162,18 +82,24 @@ class Comparison:
     >>> x = rng.normal(size=(400, 2))
     >>> y = x[:, 0] + rng.normal(size=400) * np.where(np.arange(400) < 200, 1.0, 2.0)
     >>> found = rdiv.compare((x[:200], y[:200]), (x[200:], y[200:]), model="ridge", rng=0)
-    >>> print(found.verdict, found.direction, round(found.gap, 1))
-    risk shift worse 3.1
+    >>> print(found.verdict, found.direction, found.gap > 2, found.shared_gap > 2)
+    risk shift worse True True
     """
 
     verdict: Verdict
-    gap: float
+    pvalue: float
+    gap: float | None
     gap_interval: Interval | None
+    shared_gap: float | None
+    shared_gap_interval: Interval | None
     direction: Direction | None
     smallest_detectable_gap: float
     results: dict[str, TwoSampleResult]
     adjusted_pvalues: dict[str, float]
-    inputs: TwoSampleResult | None = None
+    retraining: Retraining | None = None
+    warnings: tuple[str, ...] = ()
+    labels: str | None = None
+    input_test: TwoSampleResult | None = None
     drivers: Drivers | None = None
     equivalence: MarginTest | None = None
     not_worse: MarginTest | None = None
@@ -184,6 +110,28 @@ class Comparison:
     def shifted(self) -> bool:
         """Whether any shift was found."""
         return self.verdict != "no shift"
+
+    @property
+    def advice(self) -> str:
+        """What to do about it, in one or two sentences."""
+        return sentences.advice(self)
+
+    @property
+    def leading(self) -> str:
+        """The question that words, direction and margins are about: in-use, or else r-div."""
+        return "in-use" if "in-use" in self.results else "r-div"
+
+    @property
+    def leading_gap(self) -> float:
+        """The gap of the leading question."""
+        gap = self.shared_gap if self.gap is None else self.gap
+        assert gap is not None
+        return gap
+
+    @property
+    def leading_interval(self) -> Interval | None:
+        """The interval of the leading gap."""
+        return self.shared_gap_interval if self.gap is None else self.gap_interval
 
     def __str__(self) -> str:
         return "\n".join([self.headline(), *self.details()])
@@ -218,25 +166,35 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values, ready for JSON."""
-        test = self.results["r-div"]
-        interval = None if self.gap_interval is None else self.gap_interval._asdict()
+        test = self.results[self.leading]
+        shared = self.results.get("r-div")
         return {
             "schema": SCHEMA,
             **plain(
                 {
                     "verdict": self.verdict,
                     "direction": self.direction,
+                    "pvalue": self.pvalue,
                     "gap": self.gap,
-                    "gap_interval": interval,
+                    "gap_interval": _ends(self.gap_interval),
+                    "shared_gap": self.shared_gap,
+                    "shared_gap_interval": _ends(self.shared_gap_interval),
+                    "retraining": _fields(self.retraining),
+                    "split": None,
+                    "labels": self.labels,
+                    "advice": self.advice,
+                    "warnings": list(self.warnings),
                     "smallest_detectable_gap": self.smallest_detectable_gap,
                     "adjusted_pvalues": self.adjusted_pvalues,
                     "alpha": test.alpha,
                     "n_p": test.n_p,
                     "n_q": test.n_q,
                     "model": test.model,
+                    "shared_model": None if shared is None else shared.model,
                     "seed": test.seed,
                     "results": {name: result.fields() for name, result in self.results.items()},
-                    "inputs": None if self.inputs is None else self.inputs.fields(),
+                    "input_test": None if self.input_test is None else self.input_test.fields(),
+                    "input_columns": None,
                     "equivalence": _fields(self.equivalence),
                     "not_worse": _fields(self.not_worse),
                     "drivers": _fields(self.drivers),
@@ -250,6 +208,53 @@ class Comparison:
         """`to_dict` as JSON text."""
         return as_json(self.to_dict())
 
+    def to_frame(self) -> Any:
+        """One row per question: its model, gap, interval, p-value and adjusted p-value.
 
-def _fields(part: Drivers | MarginTest | None) -> dict[str, Any] | None:
+        Returns
+        -------
+        polars or pandas frame
+            Of polars where that is installed.
+        """
+        spans = {
+            "in-use": (self.gap, self.gap_interval),
+            "r-div": (self.shared_gap, self.shared_gap_interval),
+        }
+        rows = []
+        for name, pvalue in self.adjusted_pvalues.items():
+            result, (gap, span) = self.results[name], spans.get(name, (None, None))
+            low, high = (None, None) if span is None else span
+            rows.append(
+                {
+                    "question": name,
+                    "model": result.model,
+                    "mean_loss_reference": result.risk_p,
+                    "mean_loss_current": result.risk_q,
+                    "gap": gap,
+                    "low": low,
+                    "high": high,
+                    "pvalue": result.pvalue,
+                    "adjusted_pvalue": pvalue,
+                }
+            )
+        return new_frame({name: [row[name] for row in rows] for name in rows[0]})
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Both gaps, and what retraining would win, with their intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Drawn on new ones without it.
+        """
+        from rdiv.comparison.plots import plot_gaps
+
+        return plot_gaps(self, ax)
+
+
+def _fields(part: Drivers | MarginTest | Retraining | None) -> dict[str, Any] | None:
     return None if part is None else part.fields()
+
+
+def _ends(interval: Interval | None) -> dict[str, float] | None:
+    return None if interval is None else interval._asdict()

@@ -1,7 +1,8 @@
 """The sentences of a comparison: one place for every sentence that two outputs share.
 
 The terminal, the page, ``str()`` and notebooks all take their sentences from here; `rdiv.remarks`
-has those that other results share too.
+has those that other results share too. Every sentence names the model and the loss that it is
+about, and speaks of no model that was not measured.
 """
 
 from __future__ import annotations
@@ -13,40 +14,37 @@ from rdiv.remarks import IN_SAMPLE
 
 if TYPE_CHECKING:
     from rdiv.comparison.result import Comparison
+    from rdiv.inference.intervals import Estimate, Interval
     from rdiv.results import TwoSampleResult
 
 __all__ = [
     "NOTHING_TO_DO",
+    "SHARED_MODEL",
     "advice",
     "badge",
     "details",
     "further_looks",
     "headline",
     "inputs_finding",
+    "interval_words",
+    "leading_model",
+    "retraining_words",
     "tone",
     "verdict_remarks",
 ]
 
-NOTHING_TO_DO = "There is nothing to act on. That is not equality"
+NOTHING_TO_DO = "Nothing was found to act on. That is not equality"
+IDENTICAL = "The two samples hold the same rows."
 
-_ADVICE = {
-    "worse": "The model does worse on the current rows. See below which columns, slices and rows "
-    "carry the gap, check that the data are right, and retrain if they are.",
-    "better": "The current rows are easier for the model. Check why before you trust it: an easier "
-    "mix of rows does this, and so does a target that leaks into the inputs.",
-    "hidden": "A difference in mean loss was not shown, but a model trained on the current rows "
-    "would be a different one. Look at the columns below, and plan to retrain.",
-    "none": f"{NOTHING_TO_DO}: a smaller gap may have been missed. "
-    "To show that the gap is small, give the largest gap that would not matter to you as the "
-    "equivalence margin.",
-}
-_SHOWN = "There is nothing to act on, and the gap was shown to lie within the margin you gave."
 _BADGES = {
     "worse": "\u25b2 Risk shift, worse",
     "better": "\u25bc Risk shift, better",
     "hidden": "\u25c6 Hidden shift",
+    "unclear": "\u25c7 Shift, kind not established",
     "none": "\u25cb No shift found",
 }
+_TONES = {"hidden shift": "hidden", "shift, kind not established": "unclear"}
+SHARED_MODEL = "a model that has seen both samples"
 
 
 def tone(verdict: str, direction: str | None) -> str:
@@ -57,7 +55,7 @@ def tone(verdict: str, direction: str | None) -> str:
     >>> print(tone("risk shift", "better"), tone("no shift", None))
     better none
     """
-    return {"risk shift": direction or "worse", "hidden shift": "hidden"}.get(verdict, "none")
+    return (direction or "worse") if verdict == "risk shift" else _TONES.get(verdict, "none")
 
 
 def badge(verdict: str, direction: str | None) -> str:
@@ -71,65 +69,254 @@ def badge(verdict: str, direction: str | None) -> str:
     return _BADGES[tone(verdict, direction)]
 
 
-def advice(found: Comparison) -> str:
-    """What to do about a verdict."""
-    word = tone(found.verdict, found.direction)
-    shown = found.equivalence is not None and found.equivalence.shown
-    return _SHOWN if word == "none" and shown else _ADVICE[word]
+def leading_model(found: Comparison) -> str:
+    """The model that the verdict is about, in words.
+
+    It is the one in use, or else the one that was trained on both samples.
+    """
+    test = found.results[found.leading]
+    label = str(test.model)
+    rows = test.notes.get("rows trained on")
+    if found.leading == "r-div":
+        return f"{_article(label)} {label} model trained on both samples"
+    if rows is not None:
+        return f"{_article(label)} {label} model trained on {rows} reference rows"
+    return f"the model in use ({label})"
+
+
+def _article(label: str) -> str:
+    return "an" if label[:1].lower() in "aeiou" or label.startswith("mlp") else "a"
+
+
+def _shared_words(found: Comparison) -> str:
+    label = str(found.results["r-div"].model)
+    return f"{_article(label)} {label} model that has seen both samples"
 
 
 def headline(found: Comparison) -> str:
     """The verdict in one sentence."""
-    if found.verdict == "no shift":
+    says = {
+        "no shift": _no_shift,
+        "hidden shift": _hidden_shift,
+        "shift, kind not established": _unclear_shift,
+        "risk shift": _risk_shift,
+    }
+    return visible(says[found.verdict](found))
+
+
+def _no_shift(found: Comparison) -> str:
+    if found.notes.get("identical"):
+        return "No shift found: the two samples hold the same rows."
+    return (
+        f"No shift found for {leading_model(found)}: a gap of "
+        f"{found.smallest_detectable_gap:.3g} in {_loss(found)} would have been found with 80 % "
+        "probability."
+    )
+
+
+def _risk_shift(found: Comparison) -> str:
+    test = found.results[found.leading]
+    model, losses = leading_model(found), _from_to(test)
+    if test.notes.get("task") == "density":
+        more = "more" if found.direction == "worse" else "less"
+        return f"Risk shift: current rows surprise {model} {more}: {_loss(found)} {losses}."
+    return f"Risk shift: {model} does {found.direction} on current: {_loss(found)} {losses}."
+
+
+def _hidden_shift(found: Comparison) -> str:
+    """What was found, and of which model nothing was shown."""
+    alpha = found.results[found.leading].alpha
+    unshown = f"a change of the mean loss of {leading_model(found)} was not shown"
+    if found.leading == "in-use" and found.adjusted_pvalues["r-div"] <= alpha:
+        test = found.results["r-div"]
+        word = "worse" if (found.shared_gap or 0) > 0 else "better"
         return (
-            f"No shift found: a gap of {found.smallest_detectable_gap:.3g} in mean loss would "
-            "have been found with 80 % probability."
+            f"Hidden shift: {_shared_words(found)} does {word} on current "
+            f"({_shared_loss(found)} {_from_to(test)}), while {unshown}."
         )
-    if found.verdict == "hidden shift":
+    return f"Hidden shift: the two samples would train different models, while {unshown}."
+
+
+def _unclear_shift(found: Comparison) -> str:
+    return (
+        f"Shift, kind not established: the questions together show a difference (p = "
+        f"{found.pvalue:.3g}), none of them does alone."
+    )
+
+
+def _from_to(test: TwoSampleResult) -> str:
+    return f"{test.risk_p:.4g} -> {test.risk_q:.4g}"
+
+
+def _loss(found: Comparison) -> str:
+    return str(found.notes.get("loss", "loss"))
+
+
+def _shared_loss(found: Comparison) -> str:
+    return str(found.notes.get("shared loss", "loss"))
+
+
+def advice(found: Comparison) -> str:
+    """What to do about it, from the questions and what retraining would win."""
+    if found.verdict == "risk shift" and found.direction == "better":
         return (
-            "Hidden shift: the samples would train different models, while a difference in "
-            "mean loss was not shown."
+            "The current rows are easier for this model. Check why before you trust it: an easier "
+            "mix of rows does this, and so does a target that leaks into the inputs."
+        )
+    if found.verdict == "risk shift":
+        return f"Check that the current data are right. {_retrain(found)}"
+    if found.verdict == "hidden shift":
+        return f"Look at the columns that changed. {_retrain(found)}"
+    if found.verdict == "shift, kind not established":
+        return (
+            "Something differs, but not enough is known to say what. More rows would tell; until "
+            "then, look at the columns and slices below."
+        )
+    return _nothing(found)
+
+
+def _nothing(found: Comparison) -> str:
+    if found.drivers is not None and found.drivers.confirmed_slices():
+        where = found.drivers.confirmed_slices()[0].condition
+        return visible(
+            f"No shift of the mean loss was found, but the loss did change where {where}. Look at "
+            "that slice first."
+        )
+    if found.notes.get("identical"):
+        return "There is nothing to compare. Check that the right files were given."
+    if found.equivalence is not None and found.equivalence.shown:
+        return "Nothing was found to act on, and the gap was shown to lie within your margin."
+    return (
+        f"{NOTHING_TO_DO}: a smaller gap may have been missed. To show that the gap is small, give "
+        "the largest gap that would not matter to you as the equivalence margin."
+    )
+
+
+def _retrain(found: Comparison) -> str:
+    """What a model that has seen both samples would change."""
+    won = found.retraining
+    if won is None:
+        return "What retraining would bring was not measured."
+    loss = _loss(found)
+    if won.current.low > 0:
+        text = (
+            f"Retraining on both samples helps: it lowers the {loss} on current by "
+            f"{won.current.value:.3g} ({won.current.low:.3g} to {won.current.high:.3g})"
+        )
+        if won.reference.high < 0:
+            return f"{text}, and raises it on reference by {-won.reference.value:.3g}."
+        if won.reference.low > 0:
+            return (
+                f"{text}. On reference it lowers it by {won.reference.value:.3g} too, so part of "
+                "that comes from training on more rows."
+            )
+        return f"{text}."
+    if won.current.high < 0:
+        return (
+            f"Retraining on both samples would not help: the {loss} on current is higher by "
+            f"{-won.current.value:.3g} for {SHARED_MODEL}."
         )
     return (
-        f"Risk shift: the model does {found.direction} on current, "
-        f"by {abs(found.gap):.3g} in mean loss."
+        f"That retraining on both samples helps was not shown: the {loss} on current changes by "
+        f"{-won.current.value:+.3g} ({-won.current.high:+.3g} to {-won.current.low:+.3g})."
     )
+
+
+def retraining_words(found: Comparison) -> str | None:
+    """Both numbers of `retraining` in one line; None where they were not measured."""
+    if found.retraining is None:
+        return None
+    return "; ".join(
+        f"{_change(estimate)} on {name}"
+        for name, estimate in (
+            ("current", found.retraining.current),
+            ("reference", found.retraining.reference),
+        )
+    )
+
+
+def _change(won: Estimate) -> str:
+    """A gain as a change of the loss."""
+    return f"{-won.value:+.3g} ({-won.high:+.3g} to {-won.low:+.3g})"
+
+
+def interval_words(interval: Interval | None, alpha: float) -> str:
+    """An interval in words, or why there is none."""
+    if interval is None:
+        return IN_SAMPLE
+    return f"{100 * (1 - alpha):g} % interval {interval.low:+.4g} to {interval.high:+.4g}"
 
 
 def details(found: Comparison) -> list[str]:
     """The numbers behind the verdict, one line each."""
-    test = found.results["r-div"]
-    interval = IN_SAMPLE
-    if found.gap_interval is not None:
-        low, high = found.gap_interval
-        interval = f"{100 * (1 - test.alpha):g} % interval {low:+.4g} to {high:+.4g}"
+    test = found.results[found.leading]
     margins = [one.statement() for one in (found.equivalence, found.not_worse) if one is not None]
+    retrained = retraining_words(found)
     lines = [
-        f"gap (current - reference): {found.gap:+.4g}, {interval}",
-        f"mean loss: {test.risk_p:.4g} on reference, {test.risk_q:.4g} on current",
-        f"r-div: p = {test.pvalue:.3g}, {test.n_resamples} permutations",
-        *_score(found),
+        *(f"warning: {text}" for text in found.warnings),
+        f"advice: {found.advice}",
+        *_gap_lines(found),
+        *([] if retrained is None else [f"retraining changes the loss by: {retrained}"]),
+        *_pvalue_lines(found),
         *(f"remark: {text}" for text in verdict_remarks(found)),
         *margins,
-        f"model: {test.model}; task: {test.notes['task']}",
-        f"rows: {test.n_p} reference, {test.n_q} current; seed {test.seed}",
+        f"rows: {test.n_p} reference{_trained(test)}, {test.n_q} current; "
+        f"task: {test.notes['task']}; seed {test.seed}",
         *_inputs(found),
         *_carriers(found),
     ]
     return [visible(line) for line in lines]  # names of columns may hold anything
 
 
+def _trained(test: TwoSampleResult) -> str:
+    rows = test.notes.get("rows trained on")
+    return "" if rows is None else f" ({rows} to train, {test.n_p - rows} to compare)"
+
+
+def _gap_lines(found: Comparison) -> list[str]:
+    lines = []
+    if found.gap is not None:
+        test = found.results["in-use"]
+        lines.append(
+            f"gap in use: {found.gap:+.4g} ({_loss(found)} {_from_to(test)}), "
+            f"{interval_words(found.gap_interval, test.alpha)}"
+        )
+        lines.append(f"model in use: {leading_model(found)}")
+    if found.shared_gap is not None:
+        test = found.results["r-div"]
+        lines.append(
+            f"shared gap: {found.shared_gap:+.4g} ({_shared_loss(found)} {_from_to(test)}), "
+            f"{interval_words(found.shared_gap_interval, test.alpha)}"
+        )
+        lines.append(f"shared model: {test.model}, trained on both samples")
+    return lines
+
+
+def _pvalue_lines(found: Comparison) -> list[str]:
+    draws = found.results[found.leading].n_resamples
+    raw = ", ".join(
+        f"{name} {found.results[name].pvalue:.3g} (adjusted {pvalue:.3g})"
+        for name, pvalue in found.adjusted_pvalues.items()
+    )
+    return [f"p-values: {raw}; together {found.pvalue:.3g}; {draws} permutations"]
+
+
 def verdict_remarks(found: Comparison) -> list[str]:
-    """Why the verdict may differ from that of a single test."""
-    if "score" not in found.results:
-        return ["this model has no gradients, so hidden shifts were not looked for"]
-    if found.results["r-div"].rejected and found.verdict != "risk shift":
-        together = found.results["omnibus"].pvalue
-        return [
-            "r-div alone would reject, so the interval excludes 0, but together with score the "
-            f"evidence is p = {together:.3g}: no risk shift is claimed"
-        ]
-    return []
+    """Why the verdict may differ from that of a single test, and what was not asked."""
+    test, remarks = found.results[found.leading], []
+    if "in use" in found.notes:
+        remarks.append(str(found.notes["in use"]))
+    if "r-div" not in found.results:
+        remarks.append("what a model that has seen both samples would do was not asked")
+    elif "score" not in found.results:
+        remarks.append("the shared model has no gradients, so score was not asked")
+    if test.rejected and found.verdict != "risk shift":
+        remarks.append(
+            f"{found.leading} alone would reject, so its interval excludes 0, but over all "
+            f"questions the evidence is p = {found.adjusted_pvalues[found.leading]:.3g}: no risk "
+            "shift is claimed"
+        )
+    return remarks
 
 
 def further_looks(alpha: float) -> str:
@@ -147,18 +334,12 @@ def further_looks(alpha: float) -> str:
     )
 
 
-def _score(found: Comparison) -> list[str]:
-    if "score" not in found.results:
-        return []
-    score, omnibus = found.results["score"], found.results["omnibus"]
-    return [f"score: p = {score.pvalue:.3g}; with r-div (omnibus) p = {omnibus.pvalue:.3g}"]
-
-
 def _inputs(found: Comparison) -> list[str]:
-    if found.inputs is None:
+    if found.input_test is None:
         return []
-    p = f"p = {found.inputs.pvalue:.3g}"
-    return [f"inputs alone (energy, not part of the verdict): {inputs_finding(found.inputs)}, {p}"]
+    p = f"p = {found.input_test.pvalue:.3g}"
+    finding = inputs_finding(found.input_test)
+    return [f"inputs alone (energy, not part of the verdict): {finding}, {p}"]
 
 
 def inputs_finding(inputs: TwoSampleResult) -> str:

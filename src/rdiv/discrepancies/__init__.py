@@ -7,6 +7,7 @@ from rdiv.discrepancies.cross_risk import CrossRisk
 from rdiv.discrepancies.deep_mmd import DeepMmd
 from rdiv.discrepancies.energy import Energy
 from rdiv.discrepancies.h_divergence import HDivergence
+from rdiv.discrepancies.in_use import InUse
 from rdiv.discrepancies.l_divergence import LDivergence
 from rdiv.discrepancies.loss_distribution import LossDistribution
 from rdiv.discrepancies.mean_features.mean_embedding import MeanEmbedding
@@ -28,6 +29,7 @@ __all__ = [
     "Energy",
     "GaussianMmd",
     "HDivergence",
+    "InUse",
     "LDivergence",
     "Learner",
     "LogitC2st",
@@ -42,6 +44,7 @@ __all__ = [
 ]
 
 BY_NAME: dict[str, type] = {
+    "in-use": InUse,
     "r-div": RDivergence,
     "h-div": HDivergence,
     "l-div": LDivergence,

@@ -82,7 +82,7 @@ class AccuracyC2st:
 
     task = "density"
     model_role = "classifier"
-    learns = True
+    learns = "halves"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", _as_classifier(self.model))
@@ -142,7 +142,7 @@ class LogitC2st:
 
     task = "density"
     model_role = "classifier"
-    learns = True
+    learns = "halves"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", _as_classifier(self.model))

@@ -89,7 +89,7 @@ class DeepMmd:
 
     task = "density"
     model_role = "feature network"
-    learns = True
+    learns = "halves"
 
     def __post_init__(self) -> None:
         if self.model is not None and not is_module(self.model):

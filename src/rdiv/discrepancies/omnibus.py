@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.protocol import (
-    does_learn,
+    how_it_learns,
     is_discrepancy,
     model_of,
 )
@@ -103,13 +103,13 @@ class Omnibus:
     @property
     def learns(self) -> bool:
         """Whether any member learns with labels on one half."""
-        return any(does_learn(each) for level in self.levels for each in level)
+        return any(how_it_learns(each) for level in self.levels for each in level)
 
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Omnibus:
         """Let the members that learn do so; the others are prepared on the held-out half."""
 
         def learned(each: Any) -> Any:
-            return each.learn(pool, is_p, rng) if does_learn(each) else each
+            return each.learn(pool, is_p, rng) if how_it_learns(each) else each
 
         return Omnibus(members=tuple(tuple(learned(each) for each in m) for m in self.levels))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.inference.prepared import Prepared, Statistic
 from rdiv.models.protocol import Model
 from rdiv.names import texts_of
@@ -17,10 +18,12 @@ __all__ = [
     "Description",
     "Discrepancy",
     "Learner",
+    "Learning",
     "describe",
-    "does_learn",
+    "how_it_learns",
     "is_discrepancy",
     "model_of",
+    "train_share_of",
 ]
 
 
@@ -37,16 +40,22 @@ class Discrepancy(Protocol):
         ...
 
 
-class Learner(Protocol):
-    """A discrepancy that learns with labels on one half of each sample and is tested on the other.
+Learning = Literal[False, "halves", "reference"]
+"""What a discrepancy learns from: nothing, one half of each sample, or part A of the reference."""
 
-    ``learns`` may depend on the settings; an object without it does not learn.
+
+class Learner(Protocol):
+    """A discrepancy that learns on some rows and is tested on the others.
+
+    ``learns`` says on which: ``"halves"`` (or True) is one half of each sample, with labels, and
+    ``"reference"`` a part of p alone (its share is ``train_share``, if it has one). It may depend
+    on the settings; an object without it does not learn.
     """
 
-    learns: bool
+    learns: bool | str
 
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Discrepancy:
-        """Learn on the training half; the discrepancy returned sees only the other half."""
+        """Learn on the training rows; the discrepancy returned sees only the others."""
         ...
 
 
@@ -55,9 +64,24 @@ def is_discrepancy(obj: object) -> bool:
     return hasattr(obj, "prepare") or hasattr(obj, "learn")
 
 
-def does_learn(discrepancy: object) -> bool:
-    """Whether a discrepancy has still to learn, with labels, on one half."""
-    return bool(getattr(discrepancy, "learns", False))
+def how_it_learns(discrepancy: object) -> Learning:
+    """What a discrepancy has still to learn from.
+
+    Examples
+    --------
+    >>> from rdiv.discrepancies import Energy, InUse, LogitC2st
+    >>> print(how_it_learns(Energy()), how_it_learns(LogitC2st()), how_it_learns(InUse("kde")))
+    False halves reference
+    """
+    said = getattr(discrepancy, "learns", False)
+    if said not in (False, True, "halves", "reference"):
+        raise InputError(f"`learns` must be False, 'halves' or 'reference', got {said!r}.")
+    return "halves" if said is True else said
+
+
+def train_share_of(discrepancy: object) -> float:
+    """The share of the reference that a discrepancy learns from, where it does."""
+    return float(getattr(discrepancy, "train_share", 0.5))
 
 
 def model_of(discrepancy: object) -> Model | None:
@@ -110,8 +134,8 @@ def describe() -> tuple[Description, ...]:
     --------
     >>> for test in describe()[:2]:
     ...     print(f"{test.name}: {test.sees}")
+    in-use: what changes the average loss of the model in use
     r-div: what changes the model's average loss
-    h-div: where separate training would help
     """
     from rdiv.discrepancies import BY_NAME
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from inspect import isclass
 from typing import Any
 
+from rdiv.discrepancies.in_use import InUse
 from rdiv.discrepancies.protocol import is_discrepancy
 from rdiv.errors import InputError, InputTypeError
 from rdiv.models import BY_NAME as MODELS
@@ -82,7 +83,12 @@ def choose(
         return Choice(
             lambda pool: test, kind, inputs_only if supervised and kind == "density" else {}
         )
+    trains_once = cls is InUse
+    if trains_once:
+        _refuse(discrepancy, "trains one model on part of the reference", model=None, folds=folds)
     if model is None:
+        if supervised and trains_once:
+            return Choice(lambda pool: cls(Boosting()), None, {"default model": "boosting"})
         if supervised:
             default = CrossFit(Boosting(), DEFAULT_FOLDS if folds is None else folds, n_jobs)
             return Choice(lambda pool: cls(default), None, {"default model": str(default)})

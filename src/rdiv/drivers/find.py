@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil
 
@@ -30,6 +29,7 @@ MOST_RESAMPLES = 1999
 _FEWEST_GROUPS = 50
 _MANY_COPIES = 0.6  # copies are drawn together when distinct rows over rows is at most this
 IMAGES = "inputs are not a table, so there are no columns to look at"
+NO_INPUTS = "the samples have no inputs, so there are no columns to look at"
 STRATA = "slices are not looked for with strata=, where rows are compared within a stratum only"
 SAMPLED = "slices and columns were looked for in {} reference and {} current rows, drawn at random"
 LEVEL = (
@@ -43,22 +43,25 @@ ROWS = (
 
 
 def find_drivers(
-    prepared: Mapping[str, Prepared],
+    losses: Floats,
     pooled: PooledSamples,
     settings: PermutationSettings,
     *,
     held_out: bool,
+    score: Prepared | None = None,
 ) -> Drivers:
-    """Find what carries a shift, from the losses and gradients of the fit that was tested.
+    """Find what carries a shift, from the losses that were tested and the gradients of a fit.
 
     Parameters
     ----------
-    prepared : mapping
-        ``"r-div"`` with losses, and ``"score"`` with gradients where the model has them.
+    losses : (n,) array
+        Losses of the rows of `pooled`.
     pooled : PooledSamples
     settings : PermutationSettings
     held_out : bool
         Whether each row's loss is that of a model that was not fitted to the row.
+    score : Prepared, optional
+        The score test of the same rows, with its gradients.
 
     Examples
     --------
@@ -71,14 +74,13 @@ def find_drivers(
     >>> print(found.drivers.slices[0].condition)
     column 1 >= 0.8
     """
-    losses = prepared["r-div"].losses
-    assert losses is not None
     notes = {"rows": ROWS, "level": LEVEL} | ({} if held_out else {"intervals": IN_SAMPLE})
     rows = driving_rows(losses, pooled)
-    if pooled.pool.is_images:
-        notes |= {"slices": IMAGES, "columns": IMAGES}
+    if pooled.pool.is_images or pooled.pool.rows.shape[1] == 0:
+        nothing = IMAGES if pooled.pool.is_images else NO_INPUTS
+        notes |= {"slices": nothing, "columns": nothing}
         return Drivers(rows, (), (), None, None, settings.alpha, notes)
-    gradients = prepared["score"].gradients if "score" in prepared else None
+    gradients = None if score is None else score.gradients
     chosen = _driver_rows(pooled, 0 if gradients is None else gradients.shape[1])
     part, is_p = pooled.pool, pooled.is_p
     if chosen is not None:
@@ -87,7 +89,7 @@ def find_drivers(
     inputs = input_columns(part)
     enough = ceil(slices.WAYS / settings.alpha - 1e-9) - 1
     settings = replace(settings, n_resamples=max(min(settings.n_resamples, MOST_RESAMPLES), enough))
-    owners = prepared["score"].gradient_owners if "score" in prepared else None
+    owners = None if score is None else score.gradient_owners
     scores, notes["score"] = _scores_by_column(gradients, owners, chosen)
     by_column = columns.driving_columns(
         part, inputs, losses, scores, is_p, settings, rng=pooled.stream("masks"), held_out=held_out

@@ -222,7 +222,8 @@ def _column_line(found: ColumnDriver, alpha: float) -> str:
         parts.append(f"carries {found.contribution:+.3g} of the gap (p = {found.pvalue:.3g})")
     if found.score_pvalue is not None and found.score_pvalue <= alpha:
         parts.append(f"would get another weight in a new fit (score p = {found.score_pvalue:.3g})")
-    return f"column {found.name}: {'; '.join(parts)}"
+    name = found.name if found.name.startswith("column ") else f"column {found.name}"
+    return f"{name}: {'; '.join(parts)}"
 
 
 def _slice_line(found: SliceDriver) -> str:

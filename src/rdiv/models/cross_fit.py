@@ -28,9 +28,10 @@ from rdiv.models.protocol import (
 from rdiv.names import spelled
 from rdiv.progress import counting
 from rdiv.samples.pool import Pool
+from rdiv.samples.row_keys import places_among
 from rdiv.threads import one_thread
 
-__all__ = ["CrossFit", "FittedCrossFit", "fold_of_rows"]
+__all__ = ["CrossFit", "FittedCrossFit", "fold_of_rows", "fold_units"]
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,10 @@ class FittedCrossFit:
         """Loss of every row, ``(n,)``."""
         return self._out_of_fold(pool, [partial(losses_of, fit) for fit in self.fits])
 
+    def losses_left_out(self, pool: Pool) -> NDArray[np.float64]:
+        """Losses of rows that stand in its own pool, each from a fit that left that row out."""
+        return _by_fold(pool, self._folds_of(pool), [partial(losses_of, fit) for fit in self.fits])
+
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         """Predicted probability of every class, ``(n, n_classes)``, where the model has them."""
         found = self._each(probabilities_of)
@@ -171,15 +176,7 @@ class FittedCrossFit:
             everywhere = [of_fit(pool) for of_fit in numbers]
             mean: NDArray[np.float64] = np.mean(everywhere, axis=0)
             return mean
-        rows = [np.flatnonzero(self.fold == k) for k in range(len(self.fits))]
-        whole: NDArray[np.float64] | None = None
-        for of_fit, chosen in zip(numbers, rows, strict=True):
-            if len(chosen):  # a part of a pool may have no row of a fold
-                part = of_fit(pool.take(chosen))
-                whole = np.empty((len(pool), *part.shape[1:])) if whole is None else whole
-                whole[chosen] = part
-        assert whole is not None
-        return whole
+        return _by_fold(pool, self.fold, numbers)
 
     def refit(self, pool: Pool, rng: np.random.Generator) -> FittedCrossFit:
         """Cross-fit some rows of the pool, each fold starting from its own model.
@@ -205,14 +202,33 @@ class FittedCrossFit:
 
     def _folds_of(self, pool: Pool) -> NDArray[np.intp]:
         """The fold of each row, by its content: identical rows share one."""
-        known = dict(zip(map(bytes, self.pool.keys), self.fold.tolist(), strict=True))
-        folds = [known.get(bytes(key), -1) for key in pool.keys]
-        if -1 in folds:
+        at = places_among(pool.keys, self.pool.keys)
+        strangers = int((at < 0).sum())
+        if strangers:
             raise InputError(
-                f"a cross-fitted model is fitted again on rows of its own pool, got "
-                f"{folds.count(-1)} that are not in it; use fit for a new pool."
+                f"a cross-fitted model is fitted again on rows of its own pool, got {strangers} "
+                "that are not in it; use fit for a new pool."
             )
-        return np.array(folds, dtype=np.intp)
+        return self.fold[at]
+
+
+def _by_fold(pool: Pool, fold: NDArray[np.intp], numbers: Sequence[PerRow]) -> NDArray[np.float64]:
+    """Numbers of every row of a pool, from the function of its fold."""
+    whole: NDArray[np.float64] | None = None
+    for k, of_fit in enumerate(numbers):
+        chosen = np.flatnonzero(fold == k)
+        if len(chosen):  # a part of a pool may have no row of a fold
+            part = of_fit(pool.take(chosen))
+            whole = np.empty((len(pool), *part.shape[1:])) if whole is None else whole
+            whole[chosen] = part
+    assert whole is not None
+    return whole
+
+
+def fold_units(pool: Pool) -> NDArray[np.intp]:
+    """What folds keep whole: the first place of every distinct row, or of every group."""
+    units = pool.first_copy if pool.groups is None else pool.groups
+    return np.unique(units, return_index=True)[1]
 
 
 def fold_of_rows(pool: Pool, folds: int, rng: np.random.Generator) -> NDArray[np.intp]:

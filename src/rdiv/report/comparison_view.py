@@ -144,7 +144,7 @@ def methods(document: Mapping[str, Any]) -> str:
             f"by closed testing at level {amount(document['alpha'])}. "
         )
     text += "The interval is for the gap of the fitted models on future rows. " * (not inside)
-    if document["inputs"] is not None:
+    if document["input_test"] is not None:
         text += (
             f"The test of the inputs uses {count(document['inputs']['n_p'])} + "
             f"{count(document['inputs']['n_q'])} random rows and is not part of the verdict. "

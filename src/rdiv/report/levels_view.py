@@ -79,7 +79,7 @@ def _first(levels: Sequence[Level], most: int) -> list[Level]:
 
 def _numbers(found: Comparisons, shifted: int) -> list[dict[str, str]]:
     skipped = len(found.levels) - len(found.tested)
-    gaps = [level.comparison.gap for level in found.tested if level.comparison is not None]
+    gaps = [level.comparison.leading_gap for level in found.tested if level.comparison is not None]
     most = max(gaps, key=abs)
     return [
         {"label": "Levels", "value": count(len(found.levels)),
@@ -95,9 +95,9 @@ def _chart(found: Comparisons) -> Any:
     for level in _first(found.tested, MOST_BARS):
         one = level.comparison
         assert one is not None
-        ends = (None, None) if one.gap_interval is None else one.gap_interval
+        ends = (None, None) if one.leading_interval is None else one.leading_interval
         low, high = (None if end is None or abs(end) == float("inf") else end for end in ends)
-        lines.append(Line(level.name, one.gap, low, high, level.shifted))
+        lines.append(Line(level.name, one.leading_gap, low, high, level.shifted))
     return level_chart(lines, "levels", amount(100 * (1 - found.alpha)))
 
 
@@ -109,13 +109,13 @@ def _table(found: Comparisons, levels: Sequence[Level]) -> Table:
             shorten(level.name, 60),
             f"{level.verdict}, {level.direction}" if level.direction else level.verdict,
             count(level.rows),
-            signed(level.comparison.gap, 3),
+            signed(level.comparison.leading_gap, 3),
             ""
-            if level.comparison.gap_interval is None
-            else f"{signed(level.comparison.gap_interval.low, 3)} to "
-            f"{signed(level.comparison.gap_interval.high, 3)}",
-            probability(level.adjusted_pvalues["omnibus"]),
-            probability(level.adjusted_pvalues["r-div"]),
+            if level.comparison.leading_interval is None
+            else f"{signed(level.comparison.leading_interval.low, 3)} to "
+            f"{signed(level.comparison.leading_interval.high, 3)}",
+            probability(level.adjusted_pvalues["together"]),
+            probability(level.adjusted_pvalues.get("r-div")),
         )
         for level in levels
         if level.comparison is not None

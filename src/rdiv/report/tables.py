@@ -49,8 +49,8 @@ def tests(document: Mapping[str, Any]) -> Table:
         )
         for name, result in document["results"].items()
     ]
-    if document["inputs"] is not None:
-        beside = document["inputs"]
+    if document["input_test"] is not None:
+        beside = document["input_test"]
         asks = f"Do the inputs differ? Context only, on {count(beside['n_p'])} + "
         asks += f"{count(beside['n_q'])} rows"
         lines.append(("inputs (energy)", asks, probability(beside["pvalue"]), "outside"))

@@ -190,6 +190,9 @@ def _optional(check: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
 _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "target": _column,
     "by": _column,
+    "drop": lambda name, value: None,
+    "loss": _column,
+    "train_share": _level,
     "task": _text,
     "folds": lambda name, value: check_folds(value),
     "groups": _design,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError, InputTypeError, naming
+from rdiv.errors import InputError, InputTypeError, MissingExtraError, naming
 from rdiv.samples.row_keys import number_words, text_words
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = [
     "frame_words",
     "gather",
     "is_frame",
+    "new_frame",
     "python_values",
     "quoted",
     "refuse_infinite",
@@ -311,3 +312,23 @@ def series_words(column: Column) -> NDArray[np.uint64]:
         words[missing | np.isnan(values)] = _NULL
         return words[:, None]
     return text_words([None if v is None else str(v) for v in python_values(column)])
+
+
+def new_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
+    """A native frame of polars, or of pandas where that is installed instead.
+
+    Examples
+    --------
+    >>> print(new_frame({"a": [1, 2]}).shape)
+    (2, 1)
+    """
+    from importlib.util import find_spec
+
+    import narwhals.stable.v2 as nw
+
+    if find_spec("polars") is None and find_spec("pandas") is None:
+        raise MissingExtraError(
+            'a frame needs polars or pandas; install one with pip install "rdiv[cli]".'
+        )
+    backend: Literal["polars", "pandas"] = "pandas" if find_spec("polars") is None else "polars"
+    return nw.from_dict(dict(columns), backend=backend).to_native()

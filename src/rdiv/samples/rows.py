@@ -245,6 +245,8 @@ class TableRows:
 
     def like(self, other: Rows) -> TableRows:
         assert isinstance(other, TableRows)
+        if other.table is self.table:
+            return self
         return TableRows(_Table(self.columnwise(), other.table))
 
     def read(self) -> TableRows:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies import BY_NAME
+from rdiv.discrepancies.protocol import Learning, how_it_learns, train_share_of
 from rdiv.errors import InputError
 from rdiv.inference.prepared import Prepared
 from rdiv.samples.pool import Pool
@@ -44,8 +45,12 @@ class _Checked:
     label: str
 
     @property
-    def learns(self) -> bool:
-        return bool(getattr(self.test, "learns", False))
+    def learns(self) -> Learning:
+        return how_it_learns(self.test)
+
+    @property
+    def train_share(self) -> float:
+        return train_share_of(self.test)
 
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> _Checked:
         with _no_exit(self.label):

@@ -1,0 +1,194 @@
+"""The questions of a comparison: the model in use, and one model that has seen both samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.comparison.models import Models
+from rdiv.discrepancies.in_use import InUse
+from rdiv.inference.engine import PermutationSettings
+from rdiv.inference.intervals import Estimate, mean_estimate
+from rdiv.inference.prepared import Prepared
+from rdiv.models import Model
+from rdiv.models.protocol import is_given, is_held_out, loss_name
+from rdiv.results import TwoSampleResult
+from rdiv.samples.pooling import PooledSamples
+from rdiv.two_sample import (
+    part_of_reference,
+    run_learned,
+    run_model_tests,
+    run_test,
+    split_reference,
+)
+
+__all__ = ["FEWEST_TRAINED", "Answer", "Answers", "Retraining", "ask"]
+
+FEWEST_TRAINED = 50
+"""With fewer rows in part A, rdiv trains no model in use: it would say little about yours."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The losses that answer a question, and the rows that they belong to.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    samples : PooledSamples
+        The rows that were compared.
+    rows : (n,) integers
+        Their places in the whole pool.
+    held_out : bool
+        Whether no row's loss is of a model that was fitted to the row.
+    loss : str
+        What the losses are.
+    """
+
+    prepared: Prepared
+    samples: PooledSamples
+    rows: NDArray[np.intp]
+    held_out: bool
+    loss: str
+
+    @property
+    def losses(self) -> Floats:
+        """Loss of every row that was compared."""
+        assert self.prepared.losses is not None
+        return self.prepared.losses
+
+    def gap(self) -> tuple[float, float]:
+        """Mean loss on current minus that on reference, and its standard error."""
+        observed = self.prepared.observe(self.samples.is_p)
+        assert observed.gap is not None
+        assert observed.error is not None
+        return observed.gap, observed.error
+
+
+@dataclass(frozen=True)
+class Retraining:
+    """What a model that has seen both samples would win over the one in use.
+
+    Parameters
+    ----------
+    current, reference : Estimate
+        Mean loss of the model in use minus that of the shared model, row by row, on the current
+        rows and on the reference rows that were compared; positive where the shared model is
+        better.
+    """
+
+    current: Estimate
+    reference: Estimate
+
+    def fields(self) -> dict[str, Any]:
+        """Both numbers with their intervals, for JSON."""
+        return {"current": self.current._asdict(), "reference": self.reference._asdict()}
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What was found for each question.
+
+    Parameters
+    ----------
+    in_use, shared : Answer or None
+        None where the question was not asked.
+    score : Prepared or None
+        Gradients of the shared model.
+    results : dict of TwoSampleResult
+    notes : dict
+    same_loss : bool
+        Whether both models have the same kind of loss.
+    """
+
+    in_use: Answer | None
+    shared: Answer | None
+    score: Prepared | None
+    results: dict[str, TwoSampleResult]
+    notes: dict[str, Any]
+    same_loss: bool
+
+    @property
+    def leading(self) -> Answer:
+        """The answer that words, direction and margins are about."""
+        found = self.shared if self.in_use is None else self.in_use
+        assert found is not None
+        return found
+
+    def score_of(self, answer: Answer) -> Prepared | None:
+        """The gradients of the rows of an answer."""
+        if self.score is None or self.score.gradients is None:
+            return None
+        if len(answer.rows) == len(self.score.gradients):
+            return self.score
+        return replace(self.score, gradients=self.score.gradients[answer.rows])
+
+    def retraining(self, alpha: float) -> Retraining | None:
+        """What the shared model would win on the rows that both were measured on."""
+        if self.in_use is None or self.shared is None or not self.same_loss:
+            return None
+        if not self.shared.held_out:
+            return None
+        won = self.in_use.losses - self.shared.losses[self.in_use.rows]
+        samples = self.in_use.samples
+
+        def on(side: NDArray[np.bool_]) -> Estimate:
+            groups = samples.pool.groups
+            return mean_estimate(won[side], alpha, None if groups is None else groups[side])
+
+        return Retraining(on(~samples.is_p), on(samples.is_p))
+
+
+def ask(
+    models: Models,
+    pooled: PooledSamples,
+    settings: PermutationSettings,
+    *,
+    train_share: float,
+) -> Answers:
+    """Ask all questions that can be asked of these models."""
+    used, shared = models.settled(pooled.pool)
+    notes = dict(models.notes)
+    in_use, results = _ask_in_use(used, pooled, settings, train_share, notes)
+    everything = np.arange(len(pooled.pool))
+    together, score, same = None, None, False
+    if shared is not None:
+        found, prepared = run_model_tests(shared, pooled, settings, notes=models.notes)
+        results |= found
+        loss = loss_name(shared, pooled.pool)
+        held_out = is_held_out(shared)
+        together = Answer(prepared["r-div"], pooled, everything, held_out, loss)
+        score = prepared.get("score")
+        known = loss != "loss" or not is_given(used)
+        same = in_use is not None and in_use.loss == loss and known
+    return Answers(in_use, together, score, results, notes, same)
+
+
+def _ask_in_use(
+    model: Model,
+    pooled: PooledSamples,
+    settings: PermutationSettings,
+    train_share: float,
+    notes: dict[str, Any],
+) -> tuple[Answer | None, dict[str, TwoSampleResult]]:
+    """The losses of the model in use, on rows that it was not trained on."""
+    test, loss = InUse(model, train_share=train_share), loss_name(model, pooled.pool)
+    if is_given(model):
+        result, prepared = run_test(test, pooled, settings)
+        rows = np.arange(len(pooled.pool))
+        return Answer(prepared, pooled, rows, True, loss), {"in-use": result}
+    part = part_of_reference(pooled, train_share)
+    if len(part) < FEWEST_TRAINED:
+        notes["in use"] = (
+            f"no model in use was measured: rdiv would train it on {len(part)} reference rows, "
+            f"fewer than {FEWEST_TRAINED}"
+        )
+        return None, {}
+    split = split_reference(pooled, train_share, part)
+    result, prepared = run_learned(test, split, pooled, settings)
+    return Answer(prepared, split.tested, split.rows, True, loss), {"in-use": result}

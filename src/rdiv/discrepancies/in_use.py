@@ -1,0 +1,162 @@
+"""The model in use: its mean losses on the reference and on the current rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.discrepancies.r_divergence import RDivergence
+from rdiv.errors import InputError
+from rdiv.inference.mean_gaps import mean_gap
+from rdiv.inference.prepared import Prepared
+from rdiv.models.adapters import as_model
+from rdiv.models.cross_fit import CrossFit, FittedCrossFit, fold_units
+from rdiv.models.protocol import (
+    FittedModel,
+    Model,
+    check_losses,
+    fit_model,
+    is_given,
+    losses_of,
+)
+from rdiv.samples.pool import Pool
+from rdiv.samples.row_keys import places_among
+
+__all__ = ["InUse", "TrainedOnReference"]
+
+FOLDS = 3
+"""Folds of part A, for the rows that stand in it."""
+
+MOST_COPIES = 4
+"""A row that stands in part A more often than this is no copy but a frequent value."""
+
+
+@dataclass(frozen=True)
+class InUse:
+    """Gap between the mean losses of a model that has seen the reference only.
+
+    Part A of the reference, drawn at random, trains the model; the rest of the reference is
+    compared with the current rows. A model that is given (`rdiv.models.Frozen` and the like) is
+    used as it is, and the whole reference is compared.
+
+    Parameters
+    ----------
+    model : Model
+        Model to train on part A, or a given one; anything that `rdiv.models.as_model` accepts.
+    train_share : float
+        Share of the reference that part A gets.
+    studentize : bool
+        As for `RDivergence`.
+
+    Notes
+    -----
+    Given part A, the other reference rows and the current rows are exchangeable when the samples
+    are alike, so the permutation test is exact. A row that also stands in part A gets the loss of a
+    model that was fitted without that row, so that copies never look too good.
+
+    Examples
+    --------
+    >>> from rdiv import two_sample_test
+    >>> rng = np.random.default_rng(0)
+    >>> x, noise = rng.normal(size=(400, 2)), rng.normal(size=400)
+    >>> y = x[:, 0] * np.where(np.arange(400) < 200, 1, -1) + noise
+    >>> p, q = (x[:200], y[:200]), (x[200:], y[200:])
+    >>> print(two_sample_test(p, q, "in-use", model="ridge", rng=0).rejected)
+    True
+    """
+
+    compares = "mean losses of a model trained on part of the reference"
+    takes = "any"
+    learning = "half of the reference trains the model"
+    cost = "one fit to half of the reference"
+    sees = "what changes the average loss of the model in use"
+    citation = "DESIGN of rdiv; Chung and Romano 2013 for its level"
+    directed = False
+
+    model: Model
+    train_share: float = 0.5
+    studentize: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", as_model(self.model))
+        if not 0 < self.train_share < 1:
+            raise InputError(
+                f"train_share must lie strictly between 0 and 1, got {self.train_share!r}."
+            )
+
+    @property
+    def learns(self) -> Literal[False, "reference"]:
+        """Part A of the reference, unless the model is given."""
+        return False if is_given(self.model) else "reference"
+
+    def learn(
+        self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator
+    ) -> TrainedOnReference:
+        """Train the model on the reference rows of a pool."""
+        own = pool if is_p.all() else pool.take(np.flatnonzero(is_p))
+        streams = rng.spawn(2)
+        model = self.model.model if isinstance(self.model, CrossFit) else self.model
+        fitted = fit_model(model, own, streams[0])
+        return TrainedOnReference(model, fitted, own, streams[1], self.studentize)
+
+    def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
+        """Losses of a given model."""
+        return RDivergence(self.model, studentize=self.studentize).prepare(pool, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedOnReference:
+    """A model that has been trained on part A, as a test of the rows that are left.
+
+    Parameters
+    ----------
+    model : Model
+    fitted : FittedModel
+        The model, fitted to all of part A.
+    trained : Pool
+        Part A.
+    rng : Generator
+        For the fits that leave rows of part A out; they are made when a tested row needs them.
+    studentize : bool
+    """
+
+    model: Model
+    fitted: FittedModel
+    trained: Pool
+    rng: np.random.Generator = field(repr=False)
+    studentize: bool = True
+
+    def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
+        """Losses of the model on rows that are not in part A."""
+        del rng
+        losses = self.losses(pool)
+        return mean_gap(losses, studentize=self.studentize, groups=pool.groups, strata=pool.strata)
+
+    def losses(self, pool: Pool) -> NDArray[np.float64]:
+        """Loss of every row, ``(n,)``; that of a row in part A comes from a fit without it."""
+        pool = pool.like(self.trained)
+        losses = check_losses(losses_of(self.fitted, pool), pool, "the model in use")
+        copies = self.copies(pool)
+        if len(copies) and self.left_out is not None:
+            part = pool.take(copies)
+            own = self.left_out.losses_left_out(part)
+            losses[copies] = check_losses(own, part, "the model in use")
+        return losses
+
+    def copies(self, pool: Pool) -> NDArray[np.intp]:
+        """Places of the rows that stand in part A, a few times at most."""
+        at = places_among(pool.keys, self.trained.keys)
+        often = np.bincount(self.trained.first_copy, minlength=len(self.trained))
+        known = at >= 0
+        known[known] = often[self.trained.first_copy[at[known]]] <= MOST_COPIES
+        return np.flatnonzero(known)
+
+    @cached_property
+    def left_out(self) -> FittedCrossFit | None:
+        """Fits that each leave a part of A out; None where A is too small for them."""
+        folds = min(FOLDS, len(fold_units(self.trained)))
+        return None if folds < 2 else CrossFit(self.model, folds).fit(self.trained, self.rng)
