@@ -202,6 +202,8 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "target": _column,
     "by": _column,
     "drop": _columns,
+    "loss": _column,
+    "train_share": _level,
     "task": _text,
     "folds": lambda name, value: check_folds(value),
     "groups": _design,
