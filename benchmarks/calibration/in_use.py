@@ -427,9 +427,9 @@ def _together(counts: Counts) -> Iterator[str]:
     yield from ("", "## The questions together", "")
     yield "Logged losses stand for the model in use, ridge regression in 5 folds is the shared one,"
     yield "199 permutations. How often each question is claimed at .05 after closed testing, and"
-    yield "how often any question is whose null is true. With equal distributions the bound is exact;"
-    yield "equal means alone (noise, slope) give it approximately. With another slope in samples of"
-    yield "unequal size the shared line leans to the larger one, so r-div is right to differ there."
+    yield "how often any question is whose null is true. With equal distributions the bound is"
+    yield "exact; equal means alone (noise, slope) give it approximately. With another slope in"
+    yield "samples of unequal size the shared line leans to the larger one, and r-div does differ."
     yield ""
     yield "| what differs | rows | draws | in-use | r-div | score | any true null |"
     yield "|---|---|---|---|---|---|---|"
