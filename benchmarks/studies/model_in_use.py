@@ -38,8 +38,9 @@ INTRO = """\
 People in Massachusetts, 2015 (American Community Survey): 16 columns, the target says whether a
 person is employed. A draw takes {rows:,} + {rows:,} other rows with `default_rng([60, draw])`,
 changes the current ones as named, and asks `rdiv.compare` with its defaults (boosting, 999
-permutations, level .05; seed = draw). *Separating column*: a day that is 1 to 30 in reference and 31 to 60 in current.
-Square brackets: 95 % interval of a share. Gaps are means over the draws, in nats of log loss.
+permutations, level .05; seed = draw). *Separating column*: a day that is 1 to 30 in reference and
+31 to 60 in current. Square brackets: 95 % interval of a share. Gaps are means over the draws, in
+nats of log loss.
 Command: `python benchmarks/studies/model_in_use.py --out docs/measured/model_in_use.md`.\
 """
 
