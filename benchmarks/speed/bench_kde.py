@@ -47,11 +47,11 @@ def compare_with_scipy(x: Rows, at: Rows, label: str, repeats: int) -> None:
         values[dtype] = fits[dtype].losses(Pool(at))
 
     fits = {dtype: KernelDensity("scott", dtype=dtype).fit(Pool(x), rng) for dtype in TARGETS}
-    contenders: dict[str, Callable[[], object]] = {"scipy": by_scipy}
-    contenders |= {f"rdiv, {dtype}": partial(by_us, dtype) for dtype in TARGETS}
+    functions: dict[str, Callable[[], object]] = {"scipy": by_scipy}
+    functions |= {f"rdiv, {dtype}": partial(by_us, dtype) for dtype in TARGETS}
     rows, columns = x.shape
     print(f"{rows} points, {columns} columns, {label}, best of {repeats}", flush=True)
-    times = take_turns(contenders, repeats)
+    times = take_turns(functions, repeats)
     for name, seconds in times.items():
         show(name, seconds)
     for dtype, target in TARGETS.items():

@@ -22,6 +22,7 @@ import rdiv
 from rdiv.sources import Hdgm, Pair
 from rdiv.studies import execution
 from rdiv.studies.execution import run_keys
+from rdiv.studies.trial import units_of
 
 distributed = pytest.importorskip("distributed", reason="needs the dask extra")
 
@@ -273,13 +274,14 @@ def test_files_are_read_once_in_every_mode() -> None:
 
 def test_chunks_grow_to_a_fifth_of_a_second() -> None:
     pace = execution._Pace()
-    chunks = pace.chunks([key] for key in study(trials=1000).all_keys())
+    asked = study(trials=1000)
+    chunks = pace.chunks(units_of(asked, asked.all_keys()))
     assert len(next(chunks)) == 1
     for seconds, size in ((0.02, 10), (0.05, 4), (1.0, 1), (1e-9, execution.LARGEST_CHUNK)):
         pace.trials, pace.seconds = 100, 100 * seconds
         assert len(next(chunks)) == size
-    rest = [key for chunk in chunks for draw in chunk for key in draw]
-    assert len(rest) == 1000 - 1 - 10 - 4 - 1 - 64
+    rest = sum(len(unit) for chunk in chunks for unit in chunk)
+    assert rest == 1000 - 1 - 10 - 4 - 1 - 64
 
 
 def test_a_test_that_kills_its_process() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from rdiv.errors import InputError, MissingExtraError, SchedulerError, WorkerError
 from rdiv.studies.study import Key, Study
-from rdiv.studies.trial import Row, draws_of, run_draw
+from rdiv.studies.trial import Row, Unit, run_unit, units_of
 from rdiv.studies.workers import in_processes, useful_jobs
 
 __all__ = ["run_keys", "spread"]
@@ -30,25 +30,26 @@ def run_keys(
     """Run trials and yield their rows as they finish, in any order."""
     check_place(n_jobs, scheduler)
     study, wanted = _loaded(study), list(keys)
-    if scheduler is None and useful_jobs(n_jobs, len(wanted)) == 1:
-        return (row for draw in draws_of(study, wanted) for row in run_draw(study, draw))
-    return _in_chunks(study, wanted, n_jobs, scheduler)
+    jobs = useful_jobs(n_jobs, len(wanted))
+    units = units_of(study, wanted, jobs)
+    if scheduler is None and jobs == 1:
+        return (row for unit in units for row in run_unit(study, unit))
+    return _in_chunks(study, units, jobs, scheduler)
 
 
 def _in_chunks(
-    study: Study, keys: list[Key], n_jobs: int | None, scheduler: str | None
+    study: Study, units: Iterator[Unit], most: int, scheduler: str | None
 ) -> Iterator[Row]:
     pace = _Pace()
-    chunks = pace.chunks(draws_of(study, keys))
-    most = useful_jobs(n_jobs, len(keys))
+    chunks = pace.chunks(units)
     with closing(_spread(run_chunk, study, chunks, most, scheduler)) as finished:
         for rows in finished:
             yield from pace.learn(rows)
 
 
-def run_chunk(study: Study, draws: list[list[Key]]) -> list[Row]:
-    """Several draws in one task."""
-    return [row for draw in draws for row in run_draw(study, draw)]
+def run_chunk(study: Study, units: list[Unit]) -> list[Row]:
+    """Several units in one task."""
+    return [row for unit in units for row in run_unit(study, unit)]
 
 
 def spread(
@@ -116,11 +117,11 @@ class _Pace:
     trials: int = 0
     seconds: float = 0.0
 
-    def chunks(self, draws: Iterator[list[Key]]) -> Iterator[list[list[Key]]]:
-        """Draws in chunks of about as many trials as the time allows."""
-        chunk: list[list[Key]] = []
-        for draw in draws:
-            chunk.append(draw)
+    def chunks(self, units: Iterator[Unit]) -> Iterator[list[Unit]]:
+        """Units in chunks of about as many trials as the time allows."""
+        chunk: list[Unit] = []
+        for unit in units:
+            chunk.append(unit)
             if sum(map(len, chunk)) >= self._size():
                 yield chunk
                 chunk = []

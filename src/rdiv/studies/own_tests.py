@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies import BY_NAME
+from rdiv.discrepancies.protocol import does_learn
 from rdiv.errors import InputError
 from rdiv.inference.prepared import Prepared
 from rdiv.samples.pool import Pool
@@ -45,7 +46,7 @@ class _Checked:
 
     @property
     def learns(self) -> bool:
-        return bool(getattr(self.test, "learns", False))
+        return does_learn(self.test)
 
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> _Checked:
         with _no_exit(self.label):
