@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -233,6 +234,19 @@ def test_a_scheduler_that_is_not_there(
     with pytest.raises(ValueError, match=sentence):
         rdiv.power_study(shifted, "energy", sizes=[10], trials=2, scheduler=scheduler)
     assert time.monotonic() - start < 3 + 5
+
+
+@pytest.mark.parametrize("scheduler", ["nonsense", "foo://somewhere:1"])
+def test_a_text_that_is_no_address_ends_at_once_and_says_so_alone(scheduler: str) -> None:
+    """A client of such a text would time out when the program ends, and write a traceback."""
+    command = ["power", "hdgm", "--discrepancy", "energy", "--sizes", "10", "--trials", "2"]
+    found = subprocess.run(
+        [sys.executable, "-m", "rdiv", *command, "--scheduler", scheduler],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert found.returncode == 2
+    (sentence,) = found.stderr.splitlines()
+    assert sentence.startswith(f"rdiv: no Dask scheduler answers at '{scheduler}'")
 
 
 def test_a_scheduler_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,6 +217,7 @@ def _client(scheduler: str) -> Iterator[Any]:
     """A client of the scheduler at an address, or of ``local:N`` started here."""
     try:
         from distributed import Client, LocalCluster
+        from distributed.comm import get_address_host_port
     except ImportError:
         raise MissingExtraError(
             'a scheduler needs Dask; install it with pip install "rdiv[dask]".'
@@ -238,6 +239,7 @@ def _client(scheduler: str) -> Iterator[Any]:
         return
     client = None
     with suppress(OSError, TimeoutError, ValueError):
+        get_address_host_port(scheduler)  # of what is no address, a client could not let go
         client = Client(scheduler, timeout=CONNECT, set_as_default=False)
     if client is None:  # raised here, where the half-made client is no longer held by its error
         raise InputError(
