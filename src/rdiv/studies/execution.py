@@ -12,7 +12,7 @@ from typing import Any
 from rdiv.errors import InputError, MissingExtraError, SchedulerError, WorkerError
 from rdiv.studies.study import Key, Study
 from rdiv.studies.trial import Row, Unit, run_unit, units_of
-from rdiv.studies.workers import in_processes, useful_jobs
+from rdiv.workers import in_processes, useful_jobs
 
 __all__ = ["run_keys", "spread"]
 
@@ -217,7 +217,7 @@ def _client(scheduler: str) -> Iterator[Any]:
     """A client of the scheduler at an address, or of ``local:N`` started here."""
     try:
         from distributed import Client, LocalCluster
-        from distributed.comm import get_address_host_port
+        from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise MissingExtraError(
             'a scheduler needs Dask; install it with pip install "rdiv[dask]".'
