@@ -21,6 +21,8 @@ from rdiv.errors import InputError, WorkerError
 
 __all__ = ["in_order", "in_processes", "useful_jobs"]
 
+Shared = TypeVar("Shared")
+Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 LOOK = 0.5  # seconds between two looks at whether the parent is alive
@@ -46,8 +48,8 @@ def useful_jobs(n_jobs: int | None, n_tasks: int | None = None) -> int:
 
 
 def in_processes(
-    call: Callable[[Any, Any], Any], shared: Any, tasks: Iterator[Any], n_jobs: int
-) -> Iterator[Any]:
+    call: Callable[[Shared, Task], Result], shared: Shared, tasks: Iterator[Task], n_jobs: int
+) -> Iterator[Result]:
     """Yield ``call(shared, task)`` for every task as it finishes, from worker processes.
 
     What is shared is packed once, and every worker unpacks it once.
@@ -129,8 +131,12 @@ _unpacked: dict[str, Any] = {}
 
 
 def _run(
-    call: Callable[[Any, Any], Any], token: str, packed: NDArray[np.uint8], parent: int, task: Any
-) -> Any:
+    call: Callable[[Any, Task], Result],
+    token: str,
+    packed: NDArray[np.uint8],
+    parent: int,
+    task: Task,
+) -> Result:
     """One task in a worker, which keeps what it unpacked for the next."""
     end_with_parent(parent)
     if token not in _unpacked:

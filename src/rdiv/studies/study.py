@@ -20,6 +20,7 @@ from rdiv.names import chosen_from, spelled
 from rdiv.samples.pool import Pool
 from rdiv.sources import BY_NAME as SOURCES
 from rdiv.sources import Source, as_source
+from rdiv.sources.protocol import fingerprint_of
 from rdiv.two_sample import check_level
 
 __all__ = ["Key", "Study", "StudyTest", "as_study", "as_study_test"]
@@ -199,9 +200,9 @@ class Study:
         return {
             "sources": [spelled(source, SOURCES) for source in self.sources],
             "data": {
-                spelled(source, SOURCES): source.fingerprint()
+                spelled(source, SOURCES): fingerprint
                 for source in self.sources
-                if hasattr(source, "fingerprint")
+                if (fingerprint := fingerprint_of(source)) is not None
             },
             "tests": list(dict.fromkeys(labels)),
             "sizes": list(self.sizes),
