@@ -137,4 +137,3 @@ def _one_task(own: str | None, shared: str | None) -> str | None:
             f"the model in use does {own} and the one to retrain {shared}; choose another retrain=."
         )
     return own or shared
-
