@@ -172,7 +172,8 @@ def run_test(
     how = how_it_learns(discrepancy)
     if how == "reference":
         split = split_reference(pooled, train_share_of(discrepancy))
-        return run_learned(discrepancy, split, pooled, settings, notes=notes)
+        learned = split.learned(discrepancy)
+        return run_learned(discrepancy, learned, split, pooled, settings, notes=notes)
     text, model = labels(discrepancy)
     said, tested = {"task": pooled.pool.task, **(notes or {})}, pooled
     if how == "halves":
@@ -187,19 +188,19 @@ def run_test(
 
 def run_learned(
     discrepancy: Any,
+    learned: Any,
     split: ReferenceSplit,
     pooled: PooledSamples,
     settings: PermutationSettings,
     *,
     notes: Mapping[str, Any] | None = None,
 ) -> tuple[TwoSampleResult, Prepared]:
-    """Test a discrepancy that learns from part A on the rows that are left."""
+    """Test what a discrepancy has learned from part A on the rows that are left."""
     text, model = labels(discrepancy)
     counts = {"rows trained on": len(split.train), "rows tested": len(split.rows)}
     run = _Run(
         pooled, split.tested, settings, {"task": pooled.pool.task, **(notes or {}), **counts}
     )
-    learned = split.learned(discrepancy)
     prepared = prepare(learned, split.tested.pool, split.tested.stream("fit"))
     return run.result(prepared, run.permuted(prepared), text, model), prepared
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.comparison.models import Models
-from rdiv.discrepancies.in_use import InUse
+from rdiv.discrepancies.in_use import InUse, TrainedOnReference
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import Estimate, mean_estimate
 from rdiv.inference.prepared import Prepared
 from rdiv.models import Model
-from rdiv.models.protocol import is_given, is_held_out, loss_name
+from rdiv.models.protocol import FittedModel, fit_model, is_given, is_held_out, loss_name
 from rdiv.results import TwoSampleResult
 from rdiv.samples.pooling import PooledSamples
 from rdiv.two_sample import (
@@ -48,6 +48,8 @@ class Answer:
         Whether no row's loss is of a model that was fitted to the row.
     loss : str
         What the losses are.
+    fitted : TrainedOnReference, FittedModel or None
+        The model in use: what was trained on part A, or the given one.
     """
 
     prepared: Prepared
@@ -55,6 +57,7 @@ class Answer:
     rows: NDArray[np.intp]
     held_out: bool
     loss: str
+    fitted: TrainedOnReference | FittedModel | None = None
 
     @property
     def losses(self) -> Floats:
@@ -181,7 +184,8 @@ def _ask_in_use(
     if is_given(model):
         result, prepared = run_test(test, pooled, settings)
         rows = np.arange(len(pooled.pool))
-        return Answer(prepared, pooled, rows, True, loss), {"in-use": result}
+        fitted = fit_model(model, pooled.pool, pooled.stream("fit"))
+        return Answer(prepared, pooled, rows, True, loss, fitted), {"in-use": result}
     part = part_of_reference(pooled, train_share)
     if len(part) < FEWEST_TRAINED:
         notes["in use"] = (
@@ -190,5 +194,6 @@ def _ask_in_use(
         )
         return None, {}
     split = split_reference(pooled, train_share, part)
-    result, prepared = run_learned(test, split, pooled, settings)
-    return Answer(prepared, split.tested, split.rows, True, loss), {"in-use": result}
+    learned = split.learned(test)
+    result, prepared = run_learned(test, learned, split, pooled, settings)
+    return Answer(prepared, split.tested, split.rows, True, loss, learned), {"in-use": result}

@@ -152,6 +152,12 @@ class FittedCrossFit:
         return self._out_of_fold(pool, found)
 
     @property
+    def residuals(self) -> PerRow | None:
+        """Function from a pool to derivatives in its predictions, where the model has them."""
+        residuals = self._each(residuals_of)
+        return None if residuals is None else lambda pool: self._out_of_fold(pool, residuals)
+
+    @property
     def gradients(self) -> PerRow | None:
         """Function from a pool to derivatives of its losses, where the model has them."""
         residuals = self._each(residuals_of)
