@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rdiv.discrepancies.h_divergence import two_risks
 from rdiv.discrepancies.split_fits import refittable, split_fits
 from rdiv.inference.prepared import Masks, Prepared
-from rdiv.models.protocol import FittedModel, Model
+from rdiv.models.protocol import FittedModel, Model, fit_model
 from rdiv.samples.pool import Pool
 
 __all__ = ["CrossRisk"]
@@ -56,7 +56,7 @@ class CrossRisk:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the pooled model; splits are fitted when they are asked for."""
-        return self.after_fit(self.model.fit(pool, rng), pool, rng)
+        return self.after_fit(fit_model(self.model, pool, rng), pool, rng)
 
     def after_fit(self, fitted: FittedModel, pool: Pool, rng: np.random.Generator) -> Prepared:
         """The same from the pooled fit and the stream as the fit left it."""

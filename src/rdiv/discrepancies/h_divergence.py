@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rdiv.discrepancies.split_fits import SplitFits, refittable, split_fits
 from rdiv.errors import InputError
 from rdiv.inference.prepared import Masks, Observed, Prepared
-from rdiv.models.protocol import FittedModel, Model
+from rdiv.models.protocol import FittedModel, Model, fit_model
 from rdiv.samples.pool import Pool
 
 __all__ = ["HDivergence"]
@@ -77,7 +77,7 @@ class HDivergence:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the pooled model; splits are fitted when they are asked for."""
-        return self.after_fit(self.model.fit(pool, rng), pool, rng)
+        return self.after_fit(fit_model(self.model, pool, rng), pool, rng)
 
     def after_fit(self, fitted: FittedModel, pool: Pool, rng: np.random.Generator) -> Prepared:
         """The same from the pooled fit and the stream as the fit left it."""
