@@ -112,7 +112,7 @@ class LDivergence:
 
     def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> LearnedGap:
         """Climb from the pooled fit to a hypothesis with a large gap on these rows."""
-        pooled = fit_model(self.model, pool, rng)
+        pooled = self.model.fit(pool, rng)
         climbed = [climb_gap(pooled, pool, is_p, self.ascent, rng, sign) for sign in (1, -1)]
         gaps = [_gap(fitted, pool, is_p) for fitted in (pooled, *climbed)]
         best = int(np.argmax(gaps))
