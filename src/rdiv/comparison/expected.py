@@ -49,7 +49,7 @@ class ExpectedLoss:
     owners : tuple of str
         The input column that each column of `inputs` was made from.
     of_inputs : callable
-        The expected loss from the inputs alone, ``(m, d)`` to ``(m,)``; for explaining g by columns.
+        The expected loss from the inputs alone, ``(m, d)`` to ``(m,)``, to explain g by columns.
     """
 
     values: Floats

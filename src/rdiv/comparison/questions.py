@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -157,7 +158,9 @@ def ask(
     """Ask all questions that can be asked of these models."""
     used, shared = models.settled(pooled.pool)
     notes = dict(models.notes)
-    in_use, results = _ask_in_use(used, pooled, settings, train_share, notes)
+    in_use, results = _ask_in_use(
+        used, pooled, settings, train_share, notes, said=models.used_notes
+    )
     everything = np.arange(len(pooled.pool))
     together, score, same = None, None, False
     if shared is not None:
@@ -178,6 +181,8 @@ def _ask_in_use(
     settings: PermutationSettings,
     train_share: float,
     notes: dict[str, Any],
+    *,
+    said: Mapping[str, Any],
 ) -> tuple[Answer | None, dict[str, TwoSampleResult]]:
     """The losses of the model in use, on rows that it was not trained on."""
     test, loss = InUse(model, train_share=train_share), loss_name(model, pooled.pool)
@@ -195,5 +200,5 @@ def _ask_in_use(
         return None, {}
     split = split_reference(pooled, train_share, part)
     learned = split.learned(test)
-    result, prepared = run_learned(test, learned, split, pooled, settings)
+    result, prepared = run_learned(test, learned, split, pooled, settings, notes=said)
     return Answer(prepared, split.tested, split.rows, True, loss, learned), {"in-use": result}

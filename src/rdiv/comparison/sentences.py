@@ -7,6 +7,7 @@ about, and speaks of no model that was not measured.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rdiv.names import visible
@@ -78,7 +79,7 @@ def leading_model(found: Comparison) -> str:
     label = str(test.model)
     rows = test.notes.get("rows trained on")
     if found.leading == "r-div":
-        return f"{_article(label)} {label} model trained on both samples"
+        return f"{_shared_model(found)} trained on both samples"
     if rows is not None:
         return f"{_article(label)} {label} model trained on {rows} reference rows"
     return f"the model in use ({label})"
@@ -88,9 +89,10 @@ def _article(label: str) -> str:
     return "an" if label[:1].lower() in "aeiou" or label.startswith("mlp") else "a"
 
 
-def _shared_words(found: Comparison) -> str:
-    label = str(found.results["r-div"].model)
-    return f"{_article(label)} {label} model that has seen both samples"
+def _shared_model(found: Comparison) -> str:
+    """The shared model by its name; how many folds it was fitted in stands with the numbers."""
+    label = re.sub(r", \d+ folds$", "", str(found.results["r-div"].model))
+    return f"{_article(label)} {label} model"
 
 
 def headline(found: Comparison) -> str:
@@ -117,7 +119,7 @@ def _no_shift(found: Comparison) -> str:
 def _risk_shift(found: Comparison) -> str:
     test = found.results[found.leading]
     model, losses = leading_model(found), _from_to(test)
-    if test.notes.get("task") == "density":
+    if _task(test) == "density":
         more = "more" if found.direction == "worse" else "less"
         return f"Risk shift: current rows surprise {model} {more}: {_loss(found)} {losses}."
     return f"Risk shift: {model} does {found.direction} on current: {_loss(found)} {losses}."
@@ -126,13 +128,13 @@ def _risk_shift(found: Comparison) -> str:
 def _hidden_shift(found: Comparison) -> str:
     """What was found, and of which model nothing was shown."""
     alpha = found.results[found.leading].alpha
-    unshown = f"a change of the mean loss of {leading_model(found)} was not shown"
+    unshown = f"a change of the mean {_loss(found)} of {leading_model(found)} was not shown"
     if found.leading == "in-use" and found.adjusted_pvalues["r-div"] <= alpha:
         test = found.results["r-div"]
         word = "worse" if (found.shared_gap or 0) > 0 else "better"
         return (
-            f"Hidden shift: {_shared_words(found)} does {word} on current "
-            f"({_shared_loss(found)} {_from_to(test)}), while {unshown}."
+            f"Hidden shift: {_shared_model(found)} that has seen both samples does {word} on "
+            f"current ({_shared_loss(found)} {_from_to(test)}), while {unshown}."
         )
     return f"Hidden shift: the two samples would train different models, while {unshown}."
 
@@ -140,8 +142,15 @@ def _hidden_shift(found: Comparison) -> str:
 def _unclear_shift(found: Comparison) -> str:
     return (
         f"Shift, kind not established: the questions together show a difference (p = "
-        f"{found.pvalue:.3g}), none of them does alone."
+        f"{found.pvalue:.3g}), none of them does alone; a change of the mean {_loss(found)} of "
+        f"{leading_model(found)} was not shown."
     )
+
+
+def _task(test: TwoSampleResult) -> str:
+    """The task of the model; losses that were logged may be of any."""
+    logged = str(test.model).startswith("losses in column ")
+    return "unknown, losses were logged" if logged else str(test.notes["task"])
 
 
 def _from_to(test: TwoSampleResult) -> str:
@@ -176,14 +185,14 @@ def advice(found: Comparison) -> str:
 
 
 def _nothing(found: Comparison) -> str:
+    if found.notes.get("identical"):
+        return "There is nothing to compare. Check that the right files were given."
     if found.drivers is not None and found.drivers.confirmed_slices():
         where = found.drivers.confirmed_slices()[0].condition
         return visible(
             f"No shift of the mean loss was found, but the loss did change where {where}. Look at "
             "that slice first."
         )
-    if found.notes.get("identical"):
-        return "There is nothing to compare. Check that the right files were given."
     if found.equivalence is not None and found.equivalence.shown:
         return "Nothing was found to act on, and the gap was shown to lie within your margin."
     return (
@@ -261,7 +270,7 @@ def details(found: Comparison) -> list[str]:
         *(f"remark: {text}" for text in verdict_remarks(found)),
         *margins,
         f"rows: {test.n_p} reference{_trained(test)}, {test.n_q} current; "
-        f"task: {test.notes['task']}; seed {test.seed}",
+        f"task: {_task(test)}; seed {test.seed}",
         *_inputs(found),
         *_carriers(found),
     ]
