@@ -20,9 +20,9 @@ from rdiv.results import TwoSampleResult
 from rdiv.samples.pooling import PooledSamples
 from rdiv.two_sample import (
     part_of_reference,
+    run_fitted,
     run_learned,
     run_model_tests,
-    run_test,
     split_reference,
 )
 
@@ -187,9 +187,9 @@ def _ask_in_use(
     """The losses of the model in use, on rows that it was not trained on."""
     test, loss = InUse(model, train_share=train_share), loss_name(model, pooled.pool)
     if is_given(model):
-        result, prepared = run_test(test, pooled, settings)
-        rows = np.arange(len(pooled.pool))
         fitted = fit_model(model, pooled.pool, pooled.stream("fit"))
+        result, prepared = run_fitted(test, fitted, pooled, settings)
+        rows = np.arange(len(pooled.pool))
         return Answer(prepared, pooled, rows, True, loss, fitted), {"in-use": result}
     part = part_of_reference(pooled, train_share)
     if len(part) < FEWEST_TRAINED:
