@@ -7,6 +7,7 @@ about, and speaks of no model that was not measured.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rdiv.names import visible
@@ -45,6 +46,7 @@ _BADGES = {
 }
 _TONES = {"hidden shift": "hidden", "shift, kind not established": "unclear"}
 SHARED_MODEL = "a model that has seen both samples"
+_LONGEST = 80  # letters of the name of a model in a sentence
 
 
 def tone(verdict: str, direction: str | None) -> str:
@@ -75,7 +77,7 @@ def leading_model(found: Comparison) -> str:
     It is the one in use, or else the one that was trained on both samples.
     """
     test = found.results[found.leading]
-    label = str(test.model)
+    label = _label(test)
     rows = test.notes.get("rows trained on")
     if found.leading == "r-div":
         return f"{_article(label)} {label} model trained on both samples"
@@ -89,8 +91,14 @@ def _article(label: str) -> str:
 
 
 def _shared_words(found: Comparison) -> str:
-    label = str(found.results["r-div"].model)
+    label = _label(found.results["r-div"])
     return f"{_article(label)} {label} model that has seen both samples"
+
+
+def _label(test: TwoSampleResult) -> str:
+    """The name of a model as it stands in a sentence: without its folds, and not too long."""
+    label = re.sub(r", \d+ folds$", "", str(test.model))
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}\u2026"
 
 
 def headline(found: Comparison) -> str:
@@ -117,10 +125,15 @@ def _no_shift(found: Comparison) -> str:
 def _risk_shift(found: Comparison) -> str:
     test = found.results[found.leading]
     model, losses = leading_model(found), _from_to(test)
-    if test.notes.get("task") == "density":
+    if test.notes.get("task") == "density" and not _logged(test):
         more = "more" if found.direction == "worse" else "less"
         return f"Risk shift: current rows surprise {model} {more}: {_loss(found)} {losses}."
     return f"Risk shift: {model} does {found.direction} on current: {_loss(found)} {losses}."
+
+
+def _logged(test: TwoSampleResult) -> bool:
+    """Whether the losses were given as a column, of whatever model."""
+    return str(test.model).startswith("losses in column")
 
 
 def _hidden_shift(found: Comparison) -> str:
