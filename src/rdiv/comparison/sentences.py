@@ -125,15 +125,10 @@ def _no_shift(found: Comparison) -> str:
 def _risk_shift(found: Comparison) -> str:
     test = found.results[found.leading]
     model, losses = leading_model(found), _from_to(test)
-    if test.notes.get("task") == "density" and not _logged(test):
+    if test.notes.get("task") == "density":
         more = "more" if found.direction == "worse" else "less"
         return f"Risk shift: current rows surprise {model} {more}: {_loss(found)} {losses}."
     return f"Risk shift: {model} does {found.direction} on current: {_loss(found)} {losses}."
-
-
-def _logged(test: TwoSampleResult) -> bool:
-    """Whether the losses were given as a column, of whatever model."""
-    return str(test.model).startswith("losses in column")
 
 
 def _hidden_shift(found: Comparison) -> str:

@@ -203,7 +203,7 @@ def _models(found: Comparison) -> list[Fact]:
     both = _fact("Shared model", "none", "no model was trained on both samples")
     if own is not None:
         rows = own.notes.get("rows trained on")
-        how = "given; you say that it was trained on neither sample"
+        how = "trained on neither sample, by your word"
         how = how if rows is None else f"trained on {count(rows)} reference rows"
         used = _fact("Model in use", _short(own.model), how)
     if shared is not None:

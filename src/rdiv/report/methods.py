@@ -58,9 +58,9 @@ def _in_use(test: TwoSampleResult) -> str:
     model, trained = shorten(test.model, 120), test.notes.get("rows trained on")
     if trained is None:
         return (
-            f"In-use: the given model ({model}) was judged by its losses on {count(test.n_p)} "
+            f"In-use: the model in use ({model}) was judged by its losses on {count(test.n_p)} "
             f"reference and {count(test.n_q)} current rows. That it was trained on neither sample "
-            "is the user's word; if it was not so, the p-value does not hold."
+            "is the user's word; otherwise the p-value does not hold."
         )
     tested = test.notes.get("rows tested", test.n_p + test.n_q - trained)
     return (
