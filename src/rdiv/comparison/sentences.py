@@ -7,7 +7,6 @@ about, and speaks of no model that was not measured.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from rdiv.names import visible
@@ -46,7 +45,6 @@ _BADGES = {
 }
 _TONES = {"hidden shift": "hidden", "shift, kind not established": "unclear"}
 SHARED_MODEL = "a model that has seen both samples"
-_LONGEST = 80  # letters of the name of a model in a sentence
 
 
 def tone(verdict: str, direction: str | None) -> str:
@@ -77,7 +75,7 @@ def leading_model(found: Comparison) -> str:
     It is the one in use, or else the one that was trained on both samples.
     """
     test = found.results[found.leading]
-    label = _label(test)
+    label = str(test.model)
     rows = test.notes.get("rows trained on")
     if found.leading == "r-div":
         return f"{_article(label)} {label} model trained on both samples"
@@ -91,14 +89,8 @@ def _article(label: str) -> str:
 
 
 def _shared_words(found: Comparison) -> str:
-    label = _label(found.results["r-div"])
+    label = str(found.results["r-div"].model)
     return f"{_article(label)} {label} model that has seen both samples"
-
-
-def _label(test: TwoSampleResult) -> str:
-    """The name of a model as it stands in a sentence: without its folds, and not too long."""
-    label = re.sub(r", \d+ folds$", "", str(test.model))
-    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}\u2026"
 
 
 def headline(found: Comparison) -> str:

@@ -33,7 +33,7 @@ def comparison_view(
         "about": first_screen.about(found, provenance),
         "badge": badge(found.verdict, found.direction),
         "tone": tone(found.verdict, found.direction),
-        "headline": typeset(found.headline()),
+        "headline": shorten(typeset(found.headline()), 400),
         "warnings": first_screen.warned(found.warnings),
         "advice": found.advice,
         "numbers": first_screen.numbers(found),
