@@ -23,8 +23,8 @@ _NAMED_FILES = 3  # current files that are named at the top
 Fact = dict[str, str]
 
 _TERMS = {
-    "Model in use": "The model whose quality you want to know about. It has seen the reference "
-    "only: it was given, or rdiv trained it on part of the reference. Its gap is its mean loss on "
+    "Model in use": "The model whose quality you want to know about. It was given, or rdiv trained "
+    "it on part of the reference; it has not seen the current data. Its gap is its mean loss on "
     "current minus its mean loss on reference, so a positive gap is worse.",
     "Shared gap": "The same difference for one model that was trained on both samples. It is what "
     "remains when the model knows the current data too.",
