@@ -8,8 +8,9 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.drivers import columns, slices
+from rdiv.drivers import slices, weights
 from rdiv.drivers.bins import InputColumn, input_columns
+from rdiv.drivers.contributions import Contributions
 from rdiv.drivers.result import Drivers, SliceDriver
 from rdiv.drivers.rows import driving_rows
 from rdiv.errors import InputError
@@ -36,6 +37,12 @@ LEVEL = (
     "the verdict, the slices together and the columns together each have the level alpha of their "
     "own"
 )
+COLUMNS = (
+    "contributions of columns, or of groups of columns that go together, to the part of the gap that "
+    "the inputs explain; they sum to it with the correction; what goes with a column it need not "
+    "cause"
+)
+NO_COLUMNS = "the part of the gap that the inputs explain was not measured, so it has no columns"
 ROWS = (
     "a row's share is what its loss adds to the gap, over the gap; the shares of all rows of a "
     "sample sum to 1"
@@ -49,6 +56,8 @@ def find_drivers(
     *,
     held_out: bool,
     score: Prepared | None = None,
+    expected: Floats | None = None,
+    columns: Contributions | None = None,
 ) -> Drivers:
     """Find what carries a shift, from the losses that were tested and the gradients of a fit.
 
@@ -62,6 +71,10 @@ def find_drivers(
         Whether each row's loss is that of a model that was not fitted to the row.
     score : Prepared, optional
         The score test of the same rows, with its gradients.
+    expected : (n,) array, optional
+        The loss that is to be expected of each row from its inputs, learned from other rows.
+    columns : Contributions, optional
+        What columns contribute to the part of the gap that inputs explain.
 
     Examples
     --------
@@ -78,29 +91,31 @@ def find_drivers(
     rows = driving_rows(losses, pooled)
     if pooled.pool.is_images or pooled.pool.rows.shape[1] == 0:
         nothing = IMAGES if pooled.pool.is_images else NO_INPUTS
-        notes |= {"slices": nothing, "columns": nothing}
-        return Drivers(rows, (), (), None, None, settings.alpha, notes)
+        notes |= {"slices": nothing, "relation": nothing, "columns": nothing, "weights": nothing}
+        return Drivers(rows, (), (), None, (), settings.alpha, notes)
     gradients = None if score is None else score.gradients
     chosen = _driver_rows(pooled, 0 if gradients is None else gradients.shape[1])
     part, is_p = pooled.pool, pooled.is_p
     if chosen is not None:
         part, is_p, losses = part.take(chosen), is_p[chosen], losses[chosen]
+        expected = None if expected is None else expected[chosen]
         notes["sampled"] = SAMPLED.format(int(is_p.sum()), int((~is_p).sum()))
     inputs = input_columns(part)
     enough = ceil(slices.WAYS / settings.alpha - 1e-9) - 1
     settings = replace(settings, n_resamples=max(min(settings.n_resamples, MOST_RESAMPLES), enough))
     owners = None if score is None else score.gradient_owners
-    scores, notes["score"] = _scores_by_column(gradients, owners, chosen)
-    by_column = columns.driving_columns(
-        part, inputs, losses, scores, is_p, settings, rng=pooled.stream("masks"), held_out=held_out
-    )
-    notes["columns"] = columns.NULL
-    stream = pooled.stream("drivers").spawn(2)[1]
-    found, notes["slices"] = _slices(part, inputs, losses, is_p, settings, stream, held_out)
-    return Drivers(
-        rows, found, by_column.columns, by_column.rest, by_column.rest_interval, settings.alpha,
-        notes,
-    )  # fmt: skip
+    scores, notes["weights"] = _scores_by_column(gradients, owners, chosen)
+    by_weight = weights.driving_weights(part, scores, is_p, settings, rng=pooled.stream("masks"))
+    notes["columns"] = COLUMNS if columns is not None else NO_COLUMNS
+    streams = pooled.stream("drivers").spawn(5)
+    found, notes["slices"] = _slices(part, inputs, losses, is_p, settings, streams[1], held_out)
+    relation: tuple[SliceDriver, ...] = ()
+    if expected is not None:
+        rest = losses - expected
+        relation, notes["relation"] = _slices(
+            part, inputs, rest, is_p, settings, streams[4], held_out
+        )
+    return Drivers(rows, found, relation, columns, by_weight, settings.alpha, notes)
 
 
 def _driver_rows(pooled: PooledSamples, width: int) -> NDArray[np.intp] | None:
@@ -161,11 +176,11 @@ def _scores_by_column(
 ) -> tuple[dict[str, Floats], str]:
     """Gradients by the input column that they belong to, and a note."""
     if gradients is None:
-        return {}, "the model has no gradients, so columns were not looked at for a hidden shift"
+        return {}, "the shared model has no gradients, so no column was looked at for its weight"
     if owners is None:
         return {}, (
-            "the model's gradients belong to parameters, not to columns, so columns were not "
-            "looked at for a hidden shift"
+            "the gradients of the shared model belong to parameters, not to columns, so no column "
+            "was looked at for its weight"
         )
     places: dict[str, list[int]] = {}
     for place, owner in enumerate(owners):
@@ -173,4 +188,4 @@ def _scores_by_column(
             places.setdefault(owner, []).append(place)
     rows = slice(None) if chosen is None else chosen
     split = {name: gradients[rows][:, at] for name, at in places.items()}
-    return split, "score: the largest studentised gap of the gradients that belong to the column"
+    return split, weights.NULL

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from rdiv.drivers.contributions import Contributions
 from rdiv.inference.intervals import Interval
 
-__all__ = ["ColumnDriver", "Drivers", "RowDriver", "SliceDriver"]
+__all__ = ["Drivers", "RowDriver", "SliceDriver", "WeightDriver"]
 
 _SHOWN = 3  # most rows, slices and columns each that the text lists
 
@@ -89,46 +90,26 @@ class SliceDriver:
 
 
 @dataclass(frozen=True)
-class ColumnDriver:
-    """How much of the gap one input column carries.
+class WeightDriver:
+    """A column that a model trained on current would weigh differently, if `pvalue` is small.
 
     Parameters
     ----------
     name : str
-    contribution : float
-        The rise in mean loss that goes with other values of this column in current; the
-        contributions of all columns and the rest sum to the gap. 0 for a column whose values were
-        not found to be related to the loss.
-    interval : Interval, optional
-        Interval of this contribution alone; None where the contribution is 0 by that rule.
-    share : float, optional
-        The contribution over the gap; None when there is no gap.
+    score : float
+        The largest studentised gap among the gradients of the column.
     pvalue : float
-        p-value of an equal mean contribution in both samples, adjusted for all columns.
-    score : float, optional
-        The largest studentised gap among the gradients of the column; None for a model without
-        such gradients.
-    score_pvalue : float, optional
-        p-value of equal mean gradients, adjusted for all columns; one family with `pvalue`.
+        p-value of equal mean gradients, adjusted for all columns.
 
     Examples
     --------
-    >>> print(ColumnDriver("age", 0.4, None, 0.9, 0.02, 3.1, 0.04).smallest_pvalue)
-    0.02
+    >>> print(WeightDriver("age", 3.1, 0.04).name)
+    age
     """
 
     name: str
-    contribution: float
-    interval: Interval | None
-    share: float | None
+    score: float
     pvalue: float
-    score: float | None = None
-    score_pvalue: float | None = None
-
-    @property
-    def smallest_pvalue(self) -> float:
-        """The smaller of the two adjusted p-values, which are of one family."""
-        return min(self.pvalue, 1.0 if self.score_pvalue is None else self.score_pvalue)
 
 
 @dataclass(frozen=True)
@@ -140,17 +121,21 @@ class Drivers:
     rows : tuple of RowDriver
         Those of current first, each sample by share.
     slices : tuple of SliceDriver
-        By p-value, including those that were found but not confirmed: a search always finds some.
-    columns : tuple of ColumnDriver
-        By p-value.
-    rest : float, optional
-        The part of the gap that belongs to no column: the loss changed at equal inputs.
-    rest_interval : Interval, optional
+        Where the gap differs, by p-value, including those that were found but not confirmed: a
+        search always finds some.
+    relation_slices : tuple of SliceDriver
+        The same for the loss at equal inputs: the loss minus the one to be expected from the
+        inputs.
+    columns : Contributions, optional
+        How much of the part that the inputs explain goes with which columns; None where there is
+        no such part.
+    weights : tuple of WeightDriver
+        Columns by the gradients of the shared model, by p-value.
     alpha : float
         Level of all slices together, and of all columns together.
     notes : mapping of str
         What was tested and how, and why something is missing: ``"rows"``, ``"slices"``,
-        ``"columns"``, ``"score"``, ``"sampled"``, ``"intervals"``, ``"level"``.
+        ``"relation"``, ``"columns"``, ``"weights"``, ``"sampled"``, ``"intervals"``, ``"level"``.
 
     Examples
     --------
@@ -161,15 +146,15 @@ class Drivers:
     >>> y = x[:, 0] + rng.normal(size=2000)
     >>> worn = x[1000:] + [1.0, 0, 0] * rng.normal(size=(1000, 3))
     >>> found = rdiv.compare((x[:1000], y[:1000]), (worn, y[1000:]), model="ridge", rng=0)
-    >>> print([column.name for column in found.drivers.confirmed_columns()])
+    >>> print([column.name for column in found.drivers.confirmed_weights()])
     ['column 0']
     """
 
     rows: tuple[RowDriver, ...]
     slices: tuple[SliceDriver, ...]
-    columns: tuple[ColumnDriver, ...]
-    rest: float | None
-    rest_interval: Interval | None
+    relation_slices: tuple[SliceDriver, ...]
+    columns: Contributions | None
+    weights: tuple[WeightDriver, ...]
     alpha: float
     notes: Mapping[str, str] = field(default_factory=dict)
 
@@ -178,12 +163,16 @@ class Drivers:
         return replace(self, rows=())
 
     def confirmed_slices(self) -> tuple[SliceDriver, ...]:
-        """Slices whose adjusted p-value is at most alpha."""
+        """Slices of the gap whose adjusted p-value is at most alpha."""
         return tuple(found for found in self.slices if found.pvalue <= self.alpha)
 
-    def confirmed_columns(self) -> tuple[ColumnDriver, ...]:
-        """Columns with an adjusted p-value of at most alpha."""
-        return tuple(found for found in self.columns if found.smallest_pvalue <= self.alpha)
+    def confirmed_relation_slices(self) -> tuple[SliceDriver, ...]:
+        """Slices where the loss changed at equal inputs, with an adjusted p-value of at most alpha."""
+        return tuple(found for found in self.relation_slices if found.pvalue <= self.alpha)
+
+    def confirmed_weights(self) -> tuple[WeightDriver, ...]:
+        """Columns whose gradients differ, with an adjusted p-value of at most alpha."""
+        return tuple(found for found in self.weights if found.pvalue <= self.alpha)
 
     def lines(self, worse: Literal["reference", "current"] | None = None) -> list[str]:
         """The confirmed drivers, one line each, for a terminal.
@@ -193,9 +182,10 @@ class Drivers:
         worse : {"reference", "current"}, optional
             The sample on which the model does worse; its rows are then named too.
         """
-        columns, slices = self.confirmed_columns()[:_SHOWN], self.confirmed_slices()[:_SHOWN]
-        lines = [_column_line(found, self.alpha) for found in columns]
-        lines += [_slice_line(found) for found in slices]
+        lines = [] if self.columns is None else self.columns.lines()[:_SHOWN]
+        lines += [_slice_line(found) for found in self.confirmed_slices()[:_SHOWN]]
+        lines += [_relation_line(found) for found in self.confirmed_relation_slices()[:_SHOWN]]
+        lines += [_weight_line(found) for found in self.confirmed_weights()[:_SHOWN]]
         rows = [row for row in self.rows if row.sample == worse][:_SHOWN]
         if rows:
             named = ", ".join(f"{row.index} (loss {row.loss:.3g})" for row in rows)
@@ -204,26 +194,25 @@ class Drivers:
 
     def fields(self) -> dict[str, Any]:
         """All fields, for `rdiv.results.plain`."""
-        document = asdict(self)
-        for part in (*document["slices"], *document["columns"]):
-            part["interval"] = _ends(part["interval"])
-        for part, found in zip(document["slices"], self.slices, strict=True):
-            part["condition"] = found.condition
-        return {**document, "rest_interval": _ends(self.rest_interval)}
+        return {
+            "rows": [asdict(row) for row in self.rows],
+            "slices": [_slice_fields(found) for found in self.slices],
+            "relation_slices": [_slice_fields(found) for found in self.relation_slices],
+            "columns": None if self.columns is None else self.columns.fields(),
+            "weights": [asdict(found) for found in self.weights],
+            "alpha": self.alpha,
+            "notes": dict(self.notes),
+        }
 
 
-def _ends(interval: Interval | None) -> dict[str, float] | None:
-    return None if interval is None else interval._asdict()
+def _slice_fields(found: SliceDriver) -> dict[str, Any]:
+    ends = None if found.interval is None else found.interval._asdict()
+    return {**asdict(found), "interval": ends, "condition": found.condition}
 
 
-def _column_line(found: ColumnDriver, alpha: float) -> str:
-    parts = []
-    if found.pvalue <= alpha:
-        parts.append(f"carries {found.contribution:+.3g} of the gap (p = {found.pvalue:.3g})")
-    if found.score_pvalue is not None and found.score_pvalue <= alpha:
-        parts.append(f"would get another weight in a new fit (score p = {found.score_pvalue:.3g})")
+def _weight_line(found: WeightDriver) -> str:
     name = found.name if found.name.startswith("column ") else f"column {found.name}"
-    return f"{name}: {'; '.join(parts)}"
+    return f"{name}: would get another weight in a new fit (score p = {found.pvalue:.3g})"
 
 
 def _slice_line(found: SliceDriver) -> str:
@@ -231,4 +220,11 @@ def _slice_line(found: SliceDriver) -> str:
         f"where {found.condition}: gap {found.gap:+.3g} there, "
         f"{found.gap_outside:+.3g} elsewhere (p = {found.pvalue:.3g}; "
         f"{100 * found.share_q:.3g} % of current)"
+    )
+
+
+def _relation_line(found: SliceDriver) -> str:
+    return (
+        f"relation changed where {found.condition}: {found.gap:+.3g} at equal inputs there, "
+        f"{found.gap_outside:+.3g} elsewhere (p = {found.pvalue:.3g})"
     )
