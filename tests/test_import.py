@@ -6,6 +6,7 @@ import sys
 HEAVY = {
     "matplotlib",
     "numba",
+    "onnxruntime",
     "pandas",
     "polars",
     "pyarrow",

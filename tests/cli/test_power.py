@@ -19,8 +19,9 @@ from tests.cli.test_process import ALERT, START, process
 
 import rdiv
 from rdiv.cli import power
+from rdiv.cli.own_code import imported
 from rdiv.cli.study_options import SOURCES
-from rdiv.cli.study_parts import imported, source_of
+from rdiv.cli.study_parts import source_of
 from rdiv.sources import Drawn, Hdgm, Higgs
 from rdiv.studies.folder import ROWS
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rdiv.cli.display import show_renderable, terminal
 from rdiv.cli.options import Jobs, JsonFile, Resamples, Seed
 from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver, printable, write_out
+from rdiv.cli.own_code import reporting_user_errors
 from rdiv.cli.study_options import (
     DataFolder,
     Discrepancies,
@@ -32,7 +33,7 @@ from rdiv.cli.study_options import (
     Train,
     Trials,
 )
-from rdiv.cli.study_parts import numbers, pair_source, reporting_user_errors, source_of, tests_of
+from rdiv.cli.study_parts import numbers, pair_source, source_of, tests_of
 from rdiv.errors import InputError, InputFileError, MissingExtraError
 from rdiv.progress import progress_sent_to
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
+from rdiv.cli.own_code import imported
 from rdiv.errors import InputError
 
-__all__ = ["imported", "numbers", "pair_source", "reporting_user_errors", "source_of", "tests_of"]
+__all__ = ["numbers", "pair_source", "source_of", "tests_of"]
 
 T = TypeVar("T", int, float)
 
@@ -98,62 +96,6 @@ def tests_of(names: Sequence[str], methods: Sequence[str], model: str | None) ->
     return [*named, *own]
 
 
-def imported(spec: str, what: str) -> Any:
-    """What ``package.module:Thing`` names; a class is called without arguments.
-
-    The current directory is searched too, before all others.
-    """
-    from importlib import import_module
-
-    module, _, attributes = spec.partition(":")
-    if not module or not attributes:
-        raise InputError(f"a {what} of your own is package.module:Thing, got {spec!r}.")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        thing: Any = import_module(module)
-    except (Exception, SystemExit) as error:
-        raise InputError(
-            f"cannot import {module!r} for {spec!r} ({_in_words(error)}); "
-            "check the name, and that the module can be imported."
-        ) from error
-    for name in attributes.split("."):
-        if not hasattr(thing, name):
-            near = get_close_matches(name, dir(thing), n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "check the name."
-            raise InputError(f"there is no {name!r} in {module!r} for {spec!r}; {hint}")
-        thing = getattr(thing, name)
-    if not isinstance(thing, type):
-        return thing
-    try:
-        return thing()
-    except Exception as error:
-        raise InputError(
-            f"{spec!r} could not be made without arguments ({_in_words(error)}); "
-            "give its settings defaults, or name an object."
-        ) from error
-
-
-@contextmanager
-def reporting_user_errors(*specs: str) -> Iterator[None]:
-    """Report where the user's code failed, rather than a bug in rdiv."""
-    import traceback
-
-    try:
-        yield
-    except (Exception, SystemExit) as error:
-        modules = [sys.modules.get(spec.partition(":")[0]) for spec in specs]
-        files = [re.escape(getattr(module, "__file__", None) or "?") for module in modules]
-        text = "".join(traceback.format_exception(error))
-        places = re.findall(rf'File "({"|".join(files)})", line (\d+)', text) if files else []
-        if not places:
-            raise
-        file, line = places[-1]
-        raise InputError(
-            f"line {line} of {os.path.basename(file)} failed ({_in_words(error)}); fix it."
-        ) from error
-
-
 def _check_call(obj: Any, method: str, arguments: tuple[str, ...], spec: str) -> None:
     """Refuse an object whose method, if present, cannot be called with these arguments."""
     import inspect
@@ -205,7 +147,3 @@ def _with_ratio(source: Any, ratio: float) -> Any:
             f"--ratio does not apply to {source}, which sets the number of rows of q; drop it."
         )
     return replace(source, ratio=ratio)
-
-
-def _in_words(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".rstrip(": .")

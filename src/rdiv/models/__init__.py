@@ -5,7 +5,7 @@ from __future__ import annotations
 from rdiv.models.adapters import Estimator, as_model
 from rdiv.models.boosting import Boosting
 from rdiv.models.cross_fit import CrossFit
-from rdiv.models.frozen import Frozen
+from rdiv.models.frozen import Frozen, same_model
 from rdiv.models.gaussian_mixture import GaussianMixture
 from rdiv.models.given import LoggedLosses, LoggedPredictions
 from rdiv.models.kernel_density import KernelDensity
@@ -18,8 +18,10 @@ from rdiv.models.networks.torch_model import TorchModel
 from rdiv.models.networks.training import Training
 from rdiv.models.networks.vae import Vae
 from rdiv.models.networks.vit import ViT
+from rdiv.models.onnx_file import OnnxModel
 from rdiv.models.principal_components import PrincipalComponents
 from rdiv.models.protocol import FittedModel, Model, ModelDescription, describe
+from rdiv.models.trained import Trained
 
 __all__ = [
     "BY_NAME",
@@ -38,16 +40,19 @@ __all__ = [
     "Mlp",
     "Model",
     "ModelDescription",
+    "OnnxModel",
     "PrincipalComponents",
     "ResNet18",
     "Ridge",
     "SeNet",
     "TorchModel",
+    "Trained",
     "Training",
     "Vae",
     "ViT",
     "as_model",
     "describe",
+    "same_model",
 ]
 
 BY_NAME: dict[str, type] = {

@@ -25,6 +25,8 @@ __all__ = [
     "FittedReconstruction",
     "as_model",
     "estimator_kind",
+    "tagged",
+    "takes_rng",
 ]
 
 Kind = Literal["classifier", "regressor", "reconstruction", "score"]
@@ -67,7 +69,7 @@ def as_model(obj: Any) -> Model:
         return model
     if isclass(obj):
         raise InputTypeError(f"a model must be an object, got the class {obj.__name__}; add ().")
-    if _takes_rng(obj):
+    if takes_rng(obj):
         accepted: Model = obj
         return accepted
     if is_module(obj):
@@ -77,7 +79,8 @@ def as_model(obj: Any) -> Model:
     return Estimator(obj, estimator_kind(obj))
 
 
-def _takes_rng(obj: Any) -> bool:
+def takes_rng(obj: Any) -> bool:
+    """Whether an object has ``fit(pool, rng)``, so that it is a model as it is."""
     fit = getattr(obj, "fit", None)
     try:
         return fit is not None and "rng" in signature(fit).parameters
@@ -97,18 +100,20 @@ def estimator_kind(obj: Any) -> Kind:
         )
     name = type(obj).__name__
     if not callable(getattr(obj, "fit", None)):
+        predicts = hasattr(obj, "predict") or hasattr(obj, "predict_proba")
+        hint = '; wrap a fitted model in rdiv.models.Frozen(model, trained_on="neither")'
         raise InputTypeError(
             "a model must be a name, a scikit-learn estimator, a torch module or an object with "
-            f"fit(pool, rng), got {name}."
+            f"fit(pool, rng), got {name}{hint * predicts}."
         )
-    if _tagged(obj, is_classifier):
+    if tagged(obj, is_classifier):
         if not hasattr(obj, "predict_proba"):
             raise InputTypeError(
                 f"a classifier needs predict_proba for its log loss, got {name} without it; "
                 "wrap it in sklearn.calibration.CalibratedClassifierCV."
             )
         return "classifier"
-    if _tagged(obj, is_regressor):
+    if tagged(obj, is_regressor):
         return "regressor"
     if hasattr(obj, "inverse_transform"):
         return "reconstruction"
@@ -125,7 +130,8 @@ def estimator_kind(obj: Any) -> Kind:
     )
 
 
-def _tagged(obj: Any, check: Callable[[Any], bool]) -> bool:
+def tagged(obj: Any, check: Callable[[Any], bool]) -> bool:
+    """Whether scikit-learn says so of an object; of others it says nothing."""
     try:
         return bool(check(obj))
     except Exception:  # a class without scikit-learn's tags
@@ -280,7 +286,10 @@ def called(estimator: Any, method: str, inputs: Any) -> NDArray[Any]:
     """The result of a method of an estimator; an error names the method."""
     step = f"{method} of {type(estimator).__name__}"
     with naming(step, "check that the model fits the columns of the samples"):
-        return np.asarray(getattr(estimator, method)(inputs))
+        try:
+            return np.asarray(getattr(estimator, method)(inputs))
+        except SystemExit as error:  # of a user's own model: it must not end the program
+            raise InputError(f"{step} ended the program (SystemExit: {error}).") from error
 
 
 def _reconstructed(estimator: Any, inputs: Any) -> NDArray[Any]:

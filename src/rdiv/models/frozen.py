@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from inspect import isclass
+from inspect import isclass, isroutine
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError, naming
-from rdiv.models.adapters import (
-    ROW_LOSSES,
-    TASKS,
-    Kind,
-    aligned,
-    called,
-    class_losses,
-    estimator_kind,
-    estimator_losses,
-    estimator_residuals,
-    reconstruction_residuals,
-)
-from rdiv.models.corrections import correction_owners, linear_correction
+from rdiv.models.adapters import ROW_LOSSES, TASKS, Kind, as_model, estimator_kind, tagged
+from rdiv.models.frozen_outputs import FrozenKind, fitted_as_it_is, read_predictions
 from rdiv.models.networks.modules import evaluate, is_module
 from rdiv.models.networks.objectives import class_probabilities
-from rdiv.models.protocol import FittedModel, task_of
+from rdiv.models.onnx_file import OnnxModel
+from rdiv.models.protocol import FittedModel, Model, task_of
 from rdiv.names import one_line
 from rdiv.samples.pool import Pool
 
-__all__ = ["Frozen"]
+__all__ = ["Frozen", "frozen_kind", "is_fitted", "same_model"]
 
 _UNSAID = "unsaid"
 
@@ -40,14 +30,23 @@ class Frozen:
 
     Parameters
     ----------
-    fitted : estimator, torch.nn.Module or FittedModel
-        A fitted scikit-learn estimator or pipeline, a trained torch module, or an object with
-        ``losses(pool)``. It gets the rows as given, a frame as a frame; a module gets
-        arrays or tensors, and bytes of images as numbers in [0, 1]. The task of a module is that of
-        the data: outputs are logits of the classes, one number, or the reconstructed inputs.
+    fitted : estimator, torch.nn.Module, OnnxModel, FittedModel or any object that predicts
+        A fitted scikit-learn estimator or pipeline, a trained torch module, an `OnnxModel`, an
+        object with ``losses(pool)``, or one with ``predict_proba(x)`` or ``predict(x)``. It gets
+        the rows as given, a frame as a frame; a module gets arrays or tensors, and bytes of images
+        as numbers in [0, 1]. The task of a module is that of the data: outputs are logits of the
+        classes, one number, or the reconstructed inputs.
     trained_on : {"neither"}
         Must be said: neither sample may have served to train, tune or calibrate the model, or the
         test would compare training rows with fresh ones and raise false alarms.
+
+    Notes
+    -----
+    Probabilities of classes give the log loss, values the squared error. Of an object that has
+    only ``predict`` the task decides: for a target of numbers it gives values; for classes it gives
+    predicted classes (0/1 loss), the probabilities of all classes, or for two classes that of the
+    last. Columns of probabilities belong to ``classes_``, or without it to the classes of the
+    target, sorted.
 
     Examples
     --------
@@ -75,42 +74,39 @@ class Frozen:
                 f"train, tune or calibrate the model; {said}. If rows of a sample were used, pass "
                 "held-out rows instead, or let rdiv fit the model."
             )
-        if isinstance(self.fitted, str):
-            raise InputTypeError(f"Frozen needs a fitted model, got the name {self.fitted!r}.")
-        if isclass(self.fitted):
-            raise InputTypeError(
-                f"Frozen needs a fitted model, got the class {self.fitted.__name__}."
-            )
+        _refuse_no_model(self.fitted)
+        _ = self._kind  # an object that is no model is refused here, not later
 
     def __repr__(self) -> str:
-        own = type(self.fitted).__name__ if self._kind is None else repr(self.fitted)
-        return f"Frozen({one_line(own)})"
+        return f"Frozen({one_line(_text_of(self.fitted))})"
 
     __str__ = __repr__
 
     @property
     def task(self) -> str | None:
-        """The one task the model does, if it is a scikit-learn estimator."""
-        if self._kind is None:
+        """The one task the model does; None leaves it to the data."""
+        kind = self._kind
+        if kind is None:
             return task_of(self.fitted)
-        return TASKS[self._kind]
+        if kind == "predictor":
+            return None
+        return "classification" if kind == "classes" else TASKS[kind]
 
     def loss_name(self, pool: Pool) -> str:
         """What its losses are."""
-        if self._kind is not None:
-            return ROW_LOSSES[self._kind]
+        kind = self._kind
+        if kind == "classes" or kind == "predictor":
+            return read_predictions(self.fitted, kind, pool)
+        if kind is not None:
+            return ROW_LOSSES[kind]
         modules = {"classification": "log loss", "regression": "squared error"}
         return modules.get(pool.task, "reconstruction error") if is_module(self.fitted) else "loss"
 
     @property
-    def _kind(self) -> Kind | None:
-        inner = (
-            getattr(self.fitted, "estimator", self.fitted)
-            if _is_frozen(self.fitted)
-            else self.fitted
-        )
+    def _kind(self) -> FrozenKind | None:
+        inner = _unwrapped(self.fitted)
         own = hasattr(inner, "losses") or is_module(inner)
-        return None if own else estimator_kind(inner)
+        return None if own else frozen_kind(inner)
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedModel:
         """Return the model unchanged."""
@@ -120,9 +116,143 @@ class Frozen:
         if self._kind is None:
             model: FittedModel = self.fitted
             return model
-        _require_fitted(self.fitted)
-        kinds = {"score": _FrozenEstimator, "reconstruction": _FrozenReconstruction}
-        return kinds.get(self._kind, _FrozenPredictor)(self.fitted, self._kind)
+        if not is_fitted(self.fitted):
+            raise InputError(
+                f"Frozen needs a fitted model, got {type(self.fitted).__name__} before its fit; "
+                "fit it on other rows, or pass it without Frozen to have it fitted on the pool."
+            )
+        return fitted_as_it_is(self.fitted, self._kind, pool)
+
+
+def _refuse_no_model(fitted: Any) -> None:
+    what = None
+    if isinstance(fitted, str):
+        what = f"the name {fitted!r}"
+    elif isclass(fitted):
+        what = f"the class {fitted.__name__}"
+    elif isroutine(fitted):
+        what = f"the function {fitted.__name__}; give an object whose predict(x) calls it"
+    if what is not None:
+        raise InputTypeError(f"Frozen needs a fitted model, got {what}.")
+
+
+def frozen_kind(obj: Any) -> FrozenKind:
+    """What a fitted model gives: what scikit-learn says of it, or else which methods it has.
+
+    Examples
+    --------
+    >>> class Rule:
+    ...     def predict(self, x):
+    ...         return x[:, 0] > 0
+    >>> print(frozen_kind(Rule()))
+    predictor
+    """
+    from sklearn.base import is_classifier, is_clusterer, is_regressor
+
+    if isinstance(obj, OnnxModel):
+        return "classifier" if obj.task == "classification" else "predictor"
+    if tagged(obj, is_classifier):
+        return "classifier" if hasattr(obj, "predict_proba") else "classes"
+    if tagged(obj, is_regressor):
+        return "regressor"
+    found = next((kind for method, kind in _METHODS.items() if hasattr(obj, method)), None)
+    if found is None or (found == "predictor" and tagged(obj, is_clusterer)):
+        raise InputTypeError(
+            "Frozen needs a fitted model that predicts, reconstructs or scores rows, got "
+            f"{type(obj).__name__}, which {'has no such method' if found is None else 'clusters'}; "
+            "give an object with predict_proba, predict, inverse_transform, score_samples or "
+            "losses."
+        )
+    return found
+
+
+_METHODS: dict[str, FrozenKind] = {
+    "inverse_transform": "reconstruction",
+    "score_samples": "score",
+    "predict_proba": "classifier",
+    "predict": "predictor",
+}
+
+
+def is_fitted(model: Any) -> bool:
+    """Whether a model was fitted, as far as scikit-learn can tell; other objects count as fitted.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> print(is_fitted(Ridge()), is_fitted(Ridge().fit([[0.0], [1.0]], [0.0, 1.0])))
+    False True
+    """
+    from sklearn.base import BaseEstimator
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if not isinstance(model, BaseEstimator):
+        return True  # it will say so itself
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    except TypeError:  # it has no fit
+        return True
+    return True
+
+
+def same_model(given: object) -> Model | None:
+    """The model to train that a given model was once, where that is known.
+
+    Parameters
+    ----------
+    given : Model
+        A model that comes as it is in use.
+
+    Returns
+    -------
+    Model or None
+        A copy of a scikit-learn estimator before its fit, or the model inside `Trained`. None where
+        only the result of the training is known: a torch module, an ONNX file, logged predictions
+        and losses, an object that only predicts.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> fitted = Ridge(alpha=2.0).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> print(same_model(Frozen(fitted, trained_on="neither")))
+    Ridge(alpha=2.0)
+    """
+    from rdiv.models.trained import Trained
+
+    if isinstance(given, Trained):
+        model: Model = given.model
+        return model
+    if not isinstance(given, Frozen):
+        return None
+    from sklearn.base import BaseEstimator, clone
+
+    inner = _unwrapped(given.fitted)
+    if not isinstance(inner, BaseEstimator) or is_module(inner) or hasattr(inner, "losses"):
+        return None
+    try:
+        estimator_kind(inner)
+        return as_model(clone(inner))
+    except Exception:  # it cannot be copied, or trained by us
+        return None
+
+
+def _unwrapped(fitted: Any) -> Any:
+    """The estimator inside scikit-learn's own FrozenEstimator."""
+    from sklearn.frozen import FrozenEstimator
+
+    return fitted.estimator if isinstance(fitted, FrozenEstimator) else fitted
+
+
+def _text_of(fitted: Any) -> str:
+    """A short text that holds no rows: that of an estimator or a file, or the name of the class."""
+    from sklearn.base import BaseEstimator
+
+    if isinstance(fitted, OnnxModel):
+        return str(fitted)
+    return repr(fitted) if isinstance(fitted, BaseEstimator) else type(fitted).__name__
 
 
 def frozen_module(module: Any, pool: Pool) -> FittedModel:
@@ -136,16 +266,15 @@ def frozen_module(module: Any, pool: Pool) -> FittedModel:
     if pool.task == "classification":
         assert pool.classes is not None
         classes = pool.classes if max(width, 2) == len(pool.classes) else np.arange(max(width, 2))
-        return _FrozenPredictor(_Outputs(module, classes), "classifier")
+        return fitted_as_it_is(_Outputs(module, classes), "classifier", pool)
     wanted = 1 if pool.task == "regression" else int(np.prod(pool.x.shape[1:]))
     if width != wanted:
         raise InputError(
             f"a module for {pool.task} must give {wanted} number{'s' * (wanted > 1)} per row, got "
             f"{width}; name the target, say task=, or freeze another module."
         )
-    if pool.task == "regression":
-        return _FrozenPredictor(_Outputs(module), "regressor")
-    return _FrozenReconstruction(_Outputs(module), "reconstruction")
+    kind: Kind = "regressor" if pool.task == "regression" else "reconstruction"
+    return fitted_as_it_is(_Outputs(module), kind, pool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,75 +303,3 @@ class _Outputs:
 
     def inverse_transform(self, x: NDArray[Any]) -> NDArray[np.float64]:
         return self.of(x).reshape(x.shape)
-
-
-def _require_fitted(estimator: Any) -> None:
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        raise InputError(
-            f"Frozen needs a fitted model, got {type(estimator).__name__} before its fit; "
-            "fit it on other rows, or pass it without Frozen to have it fitted on the pool."
-        ) from None
-    except TypeError:
-        return  # not of scikit-learn's kind: it will say so itself
-
-
-def _is_frozen(obj: Any) -> bool:
-    from sklearn.frozen import FrozenEstimator
-
-    return isinstance(obj, FrozenEstimator)
-
-
-@dataclass(frozen=True, eq=False)
-class _FrozenEstimator:
-    estimator: Any
-    kind: Kind
-
-    def losses(self, pool: Pool) -> NDArray[np.float64]:
-        if self.kind != "classifier":
-            return estimator_losses(self.estimator, self.kind, pool, pool.given())
-        codes = _codes(self.estimator.classes_, pool)
-        return class_losses(called(self.estimator, "predict_proba", pool.given()), codes, pool)
-
-
-@dataclass(frozen=True, eq=False)
-class _FrozenPredictor(_FrozenEstimator):
-    def probabilities(self, pool: Pool) -> NDArray[np.float64]:
-        codes = _codes(self.estimator.classes_, pool)
-        return aligned(called(self.estimator, "predict_proba", pool.given()), codes, pool)
-
-    def residuals(self, pool: Pool) -> NDArray[np.float64]:
-        classify = self.kind == "classifier"
-        codes = _codes(self.estimator.classes_, pool) if classify else None
-        return estimator_residuals(self.estimator, codes, pool, pool.given())
-
-    def gradients(self, pool: Pool) -> NDArray[np.float64]:
-        return linear_correction(self.residuals(pool), pool)
-
-    def gradient_owners(self, pool: Pool) -> tuple[str | None, ...]:
-        return correction_owners(pool)
-
-
-@dataclass(frozen=True, eq=False)
-class _FrozenReconstruction(_FrozenEstimator):
-    def gradients(self, pool: Pool) -> NDArray[np.float64]:
-        return reconstruction_residuals(self.estimator, pool.given())
-
-
-def _codes(classes: Any, pool: Pool) -> NDArray[np.intp]:
-    """Where the model's classes stand among those of the pool; -1 for those not in it."""
-    assert pool.classes is not None
-    places = {label: place for place, label in enumerate(pool.classes.tolist())}
-    codes = np.array(
-        [places.get(label, -1) for label in np.asarray(classes).tolist()], dtype=np.intp
-    )
-    if (codes < 0).all():
-        raise InputError(
-            f"the frozen classifier knows the classes {np.asarray(classes).tolist()[:5]}, but the "
-            f"target has {pool.classes.tolist()[:5]}; check the target column and its type."
-        )
-    return codes

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Column: TypeAlias = nw.Series[Any]
 
 __all__ = [
+    "agreed",
     "as_frame",
     "check_columns",
     "frame_words",
@@ -86,21 +87,42 @@ def stack(p: Frame, q: Frame) -> Frame:
     """
     import narwhals.stable.v2 as nw
 
+    p, q = agreed(p, q)
+    with naming("putting the samples together", "give both the same types of columns"):
+        return nw.concat([p, q], how="vertical")
+
+
+def agreed(p: Frame, q: Frame, names: tuple[str, str] = ("p", "q")) -> tuple[Frame, Frame]:
+    """Two frames with the columns of the first, and with one type per column.
+
+    Parameters
+    ----------
+    p, q : Frame
+    names : pair of str
+        What messages call them.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> whole, halves = as_frame(pl.DataFrame({"a": [1]})), as_frame(pl.DataFrame({"a": [0.5]}))
+    >>> print([frame["a"].to_list() for frame in agreed(whole, halves)])
+    [[1.0], [0.5]]
+    """
     if p.implementation is not q.implementation:
         raise InputTypeError(
-            f"p and q must be frames of one library, got {p.implementation.name.lower()} and "
-            f"{q.implementation.name.lower()}; convert one of them."
+            f"{names[0]} and {names[1]} must be frames of one library, got "
+            f"{p.implementation.name.lower()} and {q.implementation.name.lower()}; convert one of "
+            "them."
         )
     p, q = _without_objects(p), _without_objects(q.select(p.columns))
     for name in p.columns:
         if _pandas_categories(p[name], q[name]):
             p, q = _with_all_levels(name, p, q)
             continue
-        dtype = _common_type(name, p[name], q[name])
+        dtype = _common_type(name, p[name], q[name], names)
         if dtype is not None:
             p, q = p.with_columns(_cast(p[name], dtype)), q.with_columns(_cast(q[name], dtype))
-    with naming("putting the samples together", "give both the same types of columns"):
-        return nw.concat([p, q], how="vertical")
+    return p, q
 
 
 def _without_objects(frame: Frame) -> Frame:
@@ -148,7 +170,7 @@ def _family(column: Column) -> str:
     return str(dtype).lower()
 
 
-def _common_type(name: str, p: Column, q: Column) -> IntoDType | None:
+def _common_type(name: str, p: Column, q: Column, names: tuple[str, str]) -> IntoDType | None:
     """The type both columns are cast to; None when they agree already."""
     import narwhals.stable.v2 as nw
 
@@ -158,7 +180,8 @@ def _common_type(name: str, p: Column, q: Column) -> IntoDType | None:
     if len(kinds) > 1:
         raise InputError(
             f"column {name!r} must hold the same kind of values on both sides, got {_family(p)} in "
-            f"p and {_family(q)} in q; convert it or check that the right files were paired."
+            f"{names[0]} and {_family(q)} in {names[1]}; convert it or check that the right files "
+            "were paired."
         )
     if p.dtype == q.dtype:
         return None
