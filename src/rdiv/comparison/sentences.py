@@ -81,7 +81,18 @@ def leading_model(found: Comparison) -> str:
         return f"{_article(label)} {label} model trained on both samples"
     if rows is not None:
         return f"{_article(label)} {label} model trained on {rows} reference rows"
-    return f"the model in use ({label})"
+    return f"the model in use ({_given(label)})"
+
+
+def _given(label: str) -> str:
+    """A given model as text, without the wrapper that says that it is given."""
+    frozen = label.startswith("Frozen(") and label.endswith(")")
+    return label[len("Frozen(") : -1] if frozen else label
+
+
+def _has_logged_losses(found: Comparison) -> bool:
+    """Whether the model in use is known by its losses alone: then there is no task."""
+    return found.labels is None and str(found.results[found.leading].model).startswith("losses in")
 
 
 def _article(label: str) -> str:
@@ -117,7 +128,7 @@ def _no_shift(found: Comparison) -> str:
 def _risk_shift(found: Comparison) -> str:
     test = found.results[found.leading]
     model, losses = leading_model(found), _from_to(test)
-    if test.notes.get("task") == "density":
+    if test.notes.get("task") == "density" and not _has_logged_losses(found):
         more = "more" if found.direction == "worse" else "less"
         return f"Risk shift: current rows surprise {model} {more}: {_loss(found)} {losses}."
     return f"Risk shift: {model} does {found.direction} on current: {_loss(found)} {losses}."
@@ -256,12 +267,12 @@ def details(found: Comparison) -> list[str]:
         *(f"warning: {text}" for text in found.warnings),
         f"advice: {found.advice}",
         *_gap_lines(found),
-        *([] if retrained is None else [f"retraining changes the loss by: {retrained}"]),
+        *([] if retrained is None else [f"retraining: {_loss(found)} {retrained}"]),
         *_pvalue_lines(found),
         *(f"remark: {text}" for text in verdict_remarks(found)),
         *margins,
-        f"rows: {test.n_p} reference{_trained(test)}, {test.n_q} current; "
-        f"task: {test.notes['task']}; seed {test.seed}",
+        f"rows: {test.n_p} reference{_trained(test)}, {test.n_q} current; {_task(found)}"
+        f"seed {test.seed}",
         *_inputs(found),
         *_carriers(found),
     ]
@@ -273,6 +284,11 @@ def _trained(test: TwoSampleResult) -> str:
     return "" if rows is None else f" ({rows} to train, {test.n_p - rows} to compare)"
 
 
+def _task(found: Comparison) -> str:
+    task = found.results[found.leading].notes["task"]
+    return "" if _has_logged_losses(found) else f"task: {task}; "
+
+
 def _gap_lines(found: Comparison) -> list[str]:
     lines = []
     if found.gap is not None:
@@ -281,7 +297,7 @@ def _gap_lines(found: Comparison) -> list[str]:
             f"gap in use: {found.gap:+.4g} ({_loss(found)} {_from_to(test)}), "
             f"{interval_words(found.gap_interval, test.alpha)}"
         )
-        lines.append(f"model in use: {leading_model(found)}")
+        lines.append(f"model in use: {_in_use(test)}")
     if found.shared_gap is not None:
         test = found.results["r-div"]
         lines.append(
@@ -292,8 +308,15 @@ def _gap_lines(found: Comparison) -> list[str]:
     return lines
 
 
+def _in_use(test: TwoSampleResult) -> str:
+    label, rows = str(test.model), test.notes.get("rows trained on")
+    return _given(label) if rows is None else f"{label}, trained on {rows} reference rows"
+
+
 def _pvalue_lines(found: Comparison) -> list[str]:
     draws = found.results[found.leading].n_resamples
+    if len(found.adjusted_pvalues) == 1:
+        return [f"p-value: {found.leading} {found.pvalue:.3g}; {draws} permutations"]
     raw = ", ".join(
         f"{name} {found.results[name].pvalue:.3g} (adjusted {pvalue:.3g})"
         for name, pvalue in found.adjusted_pvalues.items()
@@ -307,7 +330,7 @@ def verdict_remarks(found: Comparison) -> list[str]:
     if "in use" in found.notes:
         remarks.append(str(found.notes["in use"]))
     if "r-div" not in found.results:
-        remarks.append("what a model that has seen both samples would do was not asked")
+        remarks.append(f"what {SHARED_MODEL} would do was not asked")
     elif "score" not in found.results:
         remarks.append("the shared model has no gradients, so score was not asked")
     if test.rejected and found.verdict != "risk shift":
@@ -339,7 +362,7 @@ def _inputs(found: Comparison) -> list[str]:
         return []
     p = f"p = {found.input_test.pvalue:.3g}"
     finding = inputs_finding(found.input_test)
-    return [f"inputs alone (energy, not part of the verdict): {finding}, {p}"]
+    return [f"inputs alone: {finding} (energy, {p}); not part of the verdict"]
 
 
 def inputs_finding(inputs: TwoSampleResult) -> str:
