@@ -64,7 +64,8 @@ def test_refusals(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
 
 
 @pytest.mark.parametrize("table", ["noisy-pair", "overfitting", "blob"])
-def test_no_table_ignores_the_scheduler(run: Run, table: str) -> None:
-    code, _, err = run("reproduce", table, "--scheduler", "local:none", "--out", "somewhere")
+def test_no_table_ignores_the_scheduler(run: Run, table: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "rows")
+    code, _, err = run("reproduce", table, "--scheduler", "local:none", "--out", out)
     assert code == 2
     assert "a local scheduler is local:N" in err

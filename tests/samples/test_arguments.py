@@ -46,6 +46,8 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"target": []}, "target must be the name of a column, got \\[\\]; give the values"),
     ({"target": 0}, "target must be the name of a column, got 0"),
     ({"by": 3}, "by must be the name of a column, got 3"),
+    ({"drop": 3}, "drop must be the name of a column or a list of names, got 3"),
+    ({"drop": ["a", None]}, "drop must be .* got None among them"),
     ({"task": 3}, "task must be a word, got 3"),
     ({"folds": "x"}, "folds must be a whole number of at least 2, got 'x'"),
     ({"folds": float("nan")}, "folds must be .*, got nan"),
@@ -93,6 +95,7 @@ def test_usual_settings_pass() -> None:
         target=None, task="regression", folds=5, groups=([1], [2]), strata="day", alpha=0.1,
         alphas=[0.1, 0.05], n_resamples=np.int64(99), rng=np.random.default_rng(0), n_jobs=-1,
         sizes=range(2, 5), curve=None, out="folder", gap=None, power=np.float32(0.5),
+        drop=("a", "b"),
     )  # fmt: skip
     check_folds(0, least=0)
 

@@ -8,7 +8,14 @@ from typing import Any
 
 from rdiv.discrepancies.resolve import Choice, choose
 from rdiv.errors import InputError, InputTypeError
-from rdiv.models import CrossFit, LoggedLosses, LoggedPredictions, Model, as_model
+from rdiv.models import (
+    CrossFit,
+    LoggedLosses,
+    LoggedPredictions,
+    Model,
+    as_model,
+    same_model,
+)
 from rdiv.models.protocol import is_given, task_of
 from rdiv.samples.logged import Prediction
 from rdiv.samples.pool import Pool
@@ -131,15 +138,3 @@ def _one_task(own: str | None, shared: str | None) -> str | None:
         )
     return own or shared
 
-
-def same_model(given: Model) -> Model | None:
-    from rdiv.models import Frozen
-    from rdiv.models.networks.modules import is_module
-
-    if (
-        isinstance(given, Frozen)
-        and not is_module(given.fitted)
-        and not hasattr(given.fitted, "losses")
-    ):
-        return as_model(getattr(given.fitted, "estimator", given.fitted))
-    return None

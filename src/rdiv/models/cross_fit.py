@@ -135,8 +135,15 @@ class FittedCrossFit:
         return self._out_of_fold(pool, [partial(losses_of, fit) for fit in self.fits])
 
     def losses_left_out(self, pool: Pool) -> NDArray[np.float64]:
-        """Losses of rows that stand in its own pool, each from a fit that left that row out."""
-        return _by_fold(pool, self._folds_of(pool), [partial(losses_of, fit) for fit in self.fits])
+        """Losses of any rows, each from one fit that did not see it.
+
+        A row of its own pool gets that of the fold that left it out, another one that of the fold
+        which its key names.
+        """
+        at = places_among(pool.keys, self.pool.keys)
+        named = (pool.keys[:, 0] % np.uint64(len(self.fits))).astype(np.intp)
+        fold = np.where(at < 0, named, self.fold[at])
+        return _by_fold(pool, fold, [partial(losses_of, fit) for fit in self.fits])
 
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         """Predicted probability of every class, ``(n, n_classes)``, where the model has them."""

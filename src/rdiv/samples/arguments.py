@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -90,6 +90,17 @@ def _column(name: str, value: Any) -> None:
     if value is not None and not isinstance(value, str):
         hint = "; give the values of a target as pairs (X, y)." if name == "target" else "."
         raise InputTypeError(f"{name} must be the name of a column, got {described(value)}{hint}")
+
+
+def _columns(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        return
+    what = f"{name} must be the name of a column or a list of names"
+    if isinstance(value, bytes | Mapping | Iterator) or not isinstance(value, Iterable):
+        raise InputTypeError(f"{what}, got {described(value)}.")
+    for column in value:
+        if not isinstance(column, str):
+            raise InputTypeError(f"{what}, got {described(column)} among them.")
 
 
 def _text(name: str, value: Any) -> None:
@@ -190,7 +201,7 @@ def _optional(check: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
 _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "target": _column,
     "by": _column,
-    "drop": lambda name, value: None,
+    "drop": _columns,
     "loss": _column,
     "train_share": _level,
     "task": _text,

@@ -1,4 +1,4 @@
-"""One column as codes of its values, and whether these are dates or an id."""
+"""One column as codes of its values; whether these are dates, and whether they are an id."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ NEARLY_ALL = 0.99
 
 FEWEST_VALUES = 20  # below this many, distinct values mean nothing
 
-_CHANCE = 1e-6  # that numbers drawn from a range are as distinct as those of an id
 _TOO_LONG = 2.0**53  # sixteen digits, which no measurement has
 _WORDS, _LENGTH = 3, 128  # texts with this many words, or longer than this, are prose
-_SOME_LEVELS = 2_000  # enough to see what text is like
+_SOME_VALUES = 2_000  # enough to see what text is like
 
 _DATE = re.compile(
-    r"\s*\d{4}([-/.])(0?[1-9]|1[0-2])(\1(0?[1-9]|[12]\d|3[01]))?"
+    r"\s*\d{4}([-/](0[1-9]|1[0-2])|([-/.])(0?[1-9]|1[0-2])\3(0?[1-9]|[12]\d|3[01]))"
     r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|UTC|[+-]\d{2}(:?\d{2})?)?)?\s*"
 )
 
@@ -46,30 +45,49 @@ class Cells:
     codes : (n,) integers
         0 where a value is missing, then 1, 2, ... for each distinct value, in their order if they
         have one.
-    levels : int
-        Number of distinct values.
-    ordered : bool
-        Whether the order of the codes is that of numbers or times.
+    values : array of numbers or list of str
+        The distinct values behind the codes.
     dates : float, default 0
         Share of the values that are dates; 0 for a column that does not hold dates.
-    is_id : bool, default False
-        Whether the values look like an id.
     """
 
     codes: NDArray[np.intp]
-    levels: int
-    ordered: bool
+    values: NDArray[Any] | list[str]
     dates: float = 0.0
-    is_id: bool = False
 
     @property
-    def present(self) -> int:
-        """Number of rows with a value."""
-        return int((self.codes > 0).sum())
+    def ordered(self) -> bool:
+        """Whether the order of the codes is that of numbers or times."""
+        return self.dates > 0 or not isinstance(self.values, list)
 
     def counts(self, rows: NDArray[Any]) -> NDArray[np.int64]:
-        """How many of some rows have no value, and each of the values, ``(1 + levels,)``."""
-        return np.bincount(self.codes[rows], minlength=1 + self.levels)
+        """How many of some rows have no value, and each of the values."""
+        return np.bincount(self.codes[rows], minlength=1 + len(self.values))
+
+    def id_chance(self, counts: NDArray[np.int64]) -> float:
+        """Probability that values as distinct as these in some rows are no id; 1 if they repeat.
+
+        Parameters
+        ----------
+        counts : array
+            The `counts` of the rows.
+
+        Notes
+        -----
+        Texts of few words and numbers too long for a measurement have 0. Floats are continuous
+        measurements, all distinct without being an id: 1. Whole numbers drawn from a range of R at
+        random, n of them, have about n^2 / 2R pairs that are equal, and more if some are likelier
+        than others; the probability is that of as few equal ones as there are. The range is that of
+        the middle 98 %, so that a code such as -1 for "none" does not hide running numbers.
+        """
+        there = np.flatnonzero(counts[1:])
+        present = int(counts[1:].sum())
+        enough = present >= max(FEWEST_VALUES, counts[0])
+        if not enough or len(there) < NEARLY_ALL * present:
+            return 1.0
+        if isinstance(self.values, list):
+            return float(_is_prose([self.values[code] for code in there[:_SOME_VALUES]]))
+        return _chance_of_distinct(self.values[there], present)
 
 
 def array_cells(values: NDArray[Any]) -> Cells:
@@ -78,8 +96,8 @@ def array_cells(values: NDArray[Any]) -> Cells:
     Examples
     --------
     >>> cells = array_cells(np.array([0.5, np.nan, 0.5, 0.1]))
-    >>> print(cells.codes.tolist(), cells.levels, cells.is_id)
-    [2, 0, 2, 1] 2 False
+    >>> print(cells.codes.tolist(), cells.values.tolist())
+    [2, 0, 2, 1] [0.1, 0.5]
     """
     missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
     return _number_cells(values[~missing], missing, dates=False)
@@ -113,71 +131,56 @@ def column_cells(column: Column) -> Cells:
 
 
 def _number_cells(present: NDArray[Any], missing: NDArray[np.bool_], *, dates: bool) -> Cells:
-    levels, inverse = np.unique(present, return_inverse=True)
+    values, inverse = np.unique(present, return_inverse=True)
     codes = np.zeros(len(missing), dtype=np.intp)
     codes[~missing] = 1 + inverse
-    is_id = not dates and _distinct(len(levels), missing) and _is_number_id(levels, len(present))
-    return Cells(codes, len(levels), ordered=True, dates=float(dates), is_id=is_id)
+    return Cells(codes, values, float(dates))
 
 
-def _distinct(levels: int, missing: NDArray[np.bool_]) -> bool:
-    """Whether nearly all values are distinct, and there are enough of them to say so."""
-    present = len(missing) - int(missing.sum())
-    enough = present >= max(FEWEST_VALUES, len(missing) / 2)
-    return enough and levels >= NEARLY_ALL * present
-
-
-def _is_number_id(levels: NDArray[Any], present: int) -> bool:
-    """Whether distinct whole numbers are too distinct, or too long, to be measurements.
-
-    Numbers drawn from a range of R at random, n of them, have about n^2 / 2R pairs that are equal,
-    and more if some numbers are likelier than others. The range is that of the middle 98 %, so that
-    a code such as -1 for "none" does not hide running numbers.
-    """
+def _chance_of_distinct(values: NDArray[Any], present: int) -> float:
+    """See `Cells.id_chance`; the distinct values of so many rows, in their order."""
     from scipy.special import pdtr
 
-    whole = levels.dtype.kind in "iu"
-    if not whole and not (levels.dtype.kind == "f" and _all_whole(levels)):
-        return False
-    if whole and abs(int(levels[len(levels) // 2])) >= _TOO_LONG:
-        return True
-    cut = len(levels) // 100
-    middle = levels[cut : len(levels) - cut]
-    reach = float(int(middle[-1]) - int(middle[0]) + 1)
-    pairs = len(middle) * (len(middle) - 1) / 2 / reach
-    return bool(pdtr(present - len(levels), pairs) < _CHANCE)
+    integers = values.dtype.kind in "iu"
+    if not integers and not (values.dtype.kind == "f" and _all_whole(values)):
+        return 1.0
+    if integers and abs(int(values[len(values) // 2])) >= _TOO_LONG:
+        return 0.0
+    cut = len(values) // 100
+    middle = values[cut : len(values) - cut]
+    pairs = len(middle) * (len(middle) - 1) / 2
+    return float(pdtr(present - len(values), pairs / (int(middle[-1]) - int(middle[0]) + 1)))
 
 
-def _all_whole(levels: NDArray[Any]) -> bool:
-    return bool(np.isfinite(levels).all() and (levels == np.floor(levels)).all())
+def _all_whole(values: NDArray[Any]) -> bool:
+    return bool(np.isfinite(values).all() and (values == np.floor(values)).all())
 
 
-def _text_cells(values: list[Any]) -> Cells:
+def _text_cells(given: list[Any]) -> Cells:
     known: dict[str, int] = {}
     codes = np.array(
-        [0 if value is None else known.setdefault(str(value), 1 + len(known)) for value in values],
+        [0 if value is None else known.setdefault(str(value), 1 + len(known)) for value in given],
         dtype=np.intp,
     )
-    levels = list(known)
-    dates = _share_of_dates(levels, np.bincount(codes, minlength=1 + len(levels))[1:])
-    if dates:
-        rank = np.zeros(1 + len(levels), dtype=np.intp)
-        rank[1 + np.argsort(np.array(levels))] = np.arange(1, 1 + len(levels))
-        return Cells(rank[codes], len(levels), ordered=True, dates=dates)
-    is_id = _distinct(len(levels), codes == 0) and not _is_prose(levels[:_SOME_LEVELS])
-    return Cells(codes, len(levels), ordered=False, is_id=is_id)
+    values = list(known)
+    dates = _share_of_dates(values, np.bincount(codes, minlength=1 + len(values))[1:])
+    if not dates:
+        return Cells(codes, values)
+    in_order = sorted(range(len(values)), key=values.__getitem__)
+    rank = np.zeros(1 + len(values), dtype=np.intp)
+    rank[1 + np.array(in_order)] = np.arange(1, 1 + len(values))
+    return Cells(rank[codes], [values[place] for place in in_order], dates)
 
 
-def _share_of_dates(levels: list[str], counts: NDArray[np.int64]) -> float:
-    """The share of values that are dates; 0 where it is too small."""
-    some = [_DATE.fullmatch(level) is not None for level in levels[:_SOME_LEVELS]]
-    if not any(some):
+def _share_of_dates(values: list[str], counts: NDArray[np.int64]) -> float:
+    """The share of rows whose value is a date; 0 where it is too small."""
+    if not any(_DATE.fullmatch(value) for value in values[:_SOME_VALUES]):
         return 0.0
-    are = [*some, *(_DATE.fullmatch(level) is not None for level in levels[_SOME_LEVELS:])]
-    share = float(counts[np.array(are)].sum() / counts.sum())
+    are = np.array([_DATE.fullmatch(value) is not None for value in values])
+    share = float(counts[are].sum() / counts.sum())
     return share if share >= MOSTLY else 0.0
 
 
-def _is_prose(levels: list[str]) -> bool:
-    words = np.median([len(level.split()) for level in levels])
-    return bool(words >= _WORDS or np.median([len(level) for level in levels]) > _LENGTH)
+def _is_prose(values: list[str]) -> bool:
+    words = np.median([len(value.split()) for value in values])
+    return bool(words >= _WORDS or np.median([len(value) for value in values]) > _LENGTH)

@@ -35,6 +35,9 @@ NEARLY_PERFECT = 0.95
 FALSE_ALARMS = 0.01
 """Bound on the probability that any column of two samples alike is said to tell them apart."""
 
+ID_CHANCE = 1e-6
+"""Whole numbers are an id if chance makes them that distinct with a smaller probability."""
+
 _MOST_CELLS, _FEWEST_ROWS = 4_000_000, 2_000
 _SPELLED_OUT = 8
 
@@ -111,17 +114,18 @@ def look_at_columns(pooled: PooledSamples) -> tuple[ColumnFinding, ...]:
     happens in any column by chance is below 1 %. With groups one row of each is looked at, as rows
     of a group are in one file anyway.
 
-    Text looks like an id if 99 % of its values are distinct, unless they are texts of several
-    words. Whole numbers must besides be more distinct than numbers drawn from their range at random
-    (with probability below one in a million), or too long for a measurement. So row numbers are
-    ids, and salaries in whole euros are not.
+    A column looks like an id if 99 % of its values are distinct, in the whole pool or in each file
+    (row numbers may start anew). Texts of several words are prose, and floats are measurements, not
+    ids. Whole numbers must be more distinct than numbers drawn from their range at random are, but
+    with probability one in a million, or too long for a measurement. So row numbers are ids, and
+    salaries in whole euros are not.
 
     Examples
     --------
     >>> import polars as pl
     >>> from rdiv.samples import pool_samples
-    >>> p = pl.DataFrame({"price": range(0, 20), "version": ["v1"] * 20})
-    >>> q = pl.DataFrame({"price": range(9, 29), "version": ["v2"] * 20})
+    >>> p = pl.DataFrame({"price": [1, 2, 3, 5] * 5, "version": ["v1"] * 20})
+    >>> q = pl.DataFrame({"price": [2, 3, 5, 8] * 5, "version": ["v2"] * 20})
     >>> for found in look_at_columns(pool_samples(p, q, rng=0)):
     ...     print(found.sentence())
     Column 'version' alone tells the files apart: it has one value in reference and another in ...
@@ -195,20 +199,37 @@ def _finding(
         p[1:], q[1:], (int(p[0]), int(q[0])), ordered=cells.ordered, least=NEARLY_PERFECT
     )
     if found is not None and found.chance < chance:
-        how = _how(cells, is_p) or f"it puts {_percent(found.distance)} of the rows in their file"
+        how = _how(cells, is_p) if found.distance == 1 else None
+        how = how or f"it puts {_percent(found.distance)} of the rows in their file"
         dates = ", a date," if cells.dates else ""
         return "separates", found.distance, f"{dates} alone tells the files apart: {how}"
     if cells.dates:
         return "date", cells.dates, " holds dates"
-    if cells.is_id:
-        seen = f" looks like an id: {cells.levels} of {cells.present} values are distinct"
-        return "id", cells.levels / cells.present, seen
+    return _id(cells, is_p)
+
+
+def _id(cells: Cells, is_p: NDArray[np.bool_]) -> tuple[Kind, float, str] | None:
+    """Values that are distinct in the whole pool, or in each of the files."""
+    p, q = cells.counts(is_p), cells.counts(~is_p)
+    if cells.id_chance(p + q) < ID_CHANCE:
+        share, seen = _distinct(p + q)
+        return "id", share, f" looks like an id: {seen} values are distinct"
+    chances = cells.id_chance(p), cells.id_chance(q)
+    if max(chances) < 1 and chances[0] * chances[1] < ID_CHANCE:
+        (share_p, seen_p), (share_q, seen_q) = _distinct(p), _distinct(q)
+        seen = f"{seen_p} values in reference and {seen_q} in current are distinct"
+        return "id", min(share_p, share_q), f" looks like an id: {seen}"
     return None
+
+
+def _distinct(counts: NDArray[np.int64]) -> tuple[float, str]:
+    distinct, present = int((counts[1:] > 0).sum()), int(counts[1:].sum())
+    return distinct / present, f"{distinct} of {present}"
 
 
 def _how(cells: Cells, is_p: NDArray[np.bool_]) -> str | None:
     """How values differ between the files where they do so without exception."""
-    p, q = cells.counts(np.flatnonzero(is_p)), cells.counts(np.flatnonzero(~is_p))
+    p, q = cells.counts(is_p), cells.counts(~is_p)
     gone = [file for file, own in (("reference", p), ("current", q)) if own[0] == own.sum()]
     if len(gone) == 1 and min(p[0], q[0]) == 0:
         there = "current" if gone == ["reference"] else "reference"

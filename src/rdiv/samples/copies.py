@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rdiv.samples.pooling import PooledSamples
-from rdiv.samples.row_keys import places_among, sorted_digest
 
 __all__ = ["identical", "rows_in_both"]
 
@@ -20,8 +21,10 @@ def rows_in_both(pooled: PooledSamples) -> int:
     >>> print(rows_in_both(pool_samples([[1], [2], [3]], [[2], [2], [5]], rng=0)))
     2
     """
-    keys = pooled.pool.keys
-    return int((places_among(keys[~pooled.is_p], keys[pooled.is_p]) >= 0).sum())
+    copy_of, is_p = pooled.pool.first_copy, pooled.is_p
+    in_p = np.zeros(len(is_p), dtype=bool)
+    in_p[copy_of[is_p]] = True
+    return int(in_p[copy_of[~is_p]].sum())
 
 
 def identical(pooled: PooledSamples) -> bool:
@@ -35,6 +38,6 @@ def identical(pooled: PooledSamples) -> bool:
     >>> print(identical(pool_samples([[1], [2], [2]], [[2], [1], [1]], rng=0)))
     False
     """
-    keys, is_p = pooled.pool.keys, pooled.is_p
-    same_size = 2 * int(is_p.sum()) == len(is_p)
-    return same_size and sorted_digest(keys[is_p]) == sorted_digest(keys[~is_p])
+    copy_of, is_p = pooled.pool.first_copy, pooled.is_p
+    p, q = (np.bincount(copy_of[own], minlength=len(is_p)) for own in (is_p, ~is_p))
+    return bool((p == q).all())

@@ -212,8 +212,8 @@ def _fit_number(column: Column) -> _Number:
     values = column_floats(column)
     missing = np.isnan(values)
     exponent = int(np.frexp(np.abs(values).max(initial=0.0, where=~missing))[1])
-    median = float(np.median(_shrunk(values[~missing], exponent)))
     with np.errstate(under="ignore"):
+        median = float(np.median(_shrunk(values[~missing], exponent)))
         filled, _ = _filled(values, exponent, median)
         centre, scale = float(filled.mean()), float(filled.std())
     return _Number(column.name, exponent, median, centre, scale or 1.0, bool(missing.any()))

@@ -29,13 +29,10 @@ class Separation:
         the rows, less what is right by guessing; both samples count the same.
     chance : float
         Bound on the probability of such a distance, or a larger one, were rows dealt out at random.
-    higher : str or None
-        The sample with the higher values, ``"p"`` or ``"q"``; None where order does not matter.
     """
 
     distance: float
     chance: float
-    higher: str | None = None
 
 
 def separation(
@@ -75,8 +72,8 @@ def separation(
     Examples
     --------
     >>> found = separation(np.array([9, 8, 0]), np.array([0, 0, 12]), (0, 0), ordered=True)
-    >>> print(found.distance, found.higher, found.chance < 1e-5)
-    1.0 q True
+    >>> print(found.distance, found.chance < 1e-5)
+    1.0 True
     >>> print(separation(np.array([9, 3]), np.array([2, 10]), (0, 0), ordered=True))
     None
     """
@@ -85,16 +82,15 @@ def separation(
         return None
     p, q = np.append(p, missing[0]), np.append(q, missing[1])
     levels = int(((p + q) > 0).sum())
-    rules: list[tuple[float, str | None, float]] = []  # distance, which is higher, log of sets
+    rules: list[tuple[float, float]] = []  # distance and log of the number of sets
     if ordered:
         ends = rank_distance(p, q), rank_distance(np.roll(p, 1), np.roll(q, 1))
-        signed = max(ends, key=abs)
-        rules.append((abs(signed), "q" if signed > 0 else "p", log(4 * max(levels - 1, 1))))
+        rules.append((max(ends), log(4 * max(levels - 1, 1))))
     p, q = _rare_together(p, q)
-    rules.append((level_distance(p, q), None, _log_votes(len(p), max(min(m, n) // 2, 1))))
+    rules.append((level_distance(p, q), _log_votes(len(p), max(min(m, n) // 2, 1))))
     found = [
-        Separation(distance, _probability(log_sets + log_chance(distance, m, n)), higher)
-        for distance, higher, log_sets in rules
+        Separation(distance, _probability(log_sets + log_chance(distance, m, n)))
+        for distance, log_sets in rules
         if distance >= least
     ]
     return min(found, key=lambda rule: rule.chance, default=None)
@@ -118,9 +114,7 @@ def _rare_together(p: Counts, q: Counts) -> tuple[Counts, Counts]:
 
 
 def rank_distance(p: Counts, q: Counts) -> float:
-    """Largest gap between the two distribution functions, positive where q is higher.
-
-    Its size is the distance of Kolmogorov and Smirnov.
+    """Distance of Kolmogorov and Smirnov: the largest gap between the distribution functions.
 
     Examples
     --------
@@ -128,7 +122,7 @@ def rank_distance(p: Counts, q: Counts) -> float:
     0.75
     """
     gaps = np.cumsum(p) / max(p.sum(), 1) - np.cumsum(q) / max(q.sum(), 1)
-    return float(gaps[np.argmax(np.abs(gaps))]) if len(gaps) else 0.0
+    return float(np.abs(gaps).max(initial=0.0))
 
 
 def level_distance(p: Counts, q: Counts) -> float:
