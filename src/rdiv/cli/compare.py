@@ -169,7 +169,10 @@ def _compare(
     family: tuple[str | None, str, int | None],
     settings: dict[str, Any],
 ) -> Comparison | Comparisons:
-    """Compare one pair, several levels, or several models."""
+    """Compare one pair, several levels, or several models.
+
+    `family` is the column of levels, the correction and the permutations that were asked for.
+    """
     reference, *current = (one.sample for one in inputs)
     by, correction, resamples = family
     choice: Any = correction

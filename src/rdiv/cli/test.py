@@ -225,7 +225,9 @@ def _summary_of_several(
 
 
 def _line(result: TwoSampleResult, adjusted: float) -> str:
-    model = "" if result.model is None else f"; model {result.model}"
+    from rdiv.comparison.sentences import short_label
+
+    model = "" if result.model is None else f"; model {short_label(result.model)}"
     return f"{result.statistic:.4g}, p = {result.pvalue:.3g}, adjusted {adjusted:.3g}{model}"
 
 

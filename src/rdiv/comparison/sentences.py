@@ -7,6 +7,7 @@ about, and speaks of no model that was not measured.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rdiv.names import visible
@@ -29,6 +30,7 @@ __all__ = [
     "interval_words",
     "leading_model",
     "retraining_words",
+    "short_label",
     "tone",
     "verdict_remarks",
 ]
@@ -45,6 +47,10 @@ _BADGES = {
 }
 _TONES = {"hidden shift": "hidden", "shift, kind not established": "unclear"}
 SHARED_MODEL = "a model that has seen both samples"
+
+_LONGEST = 60  # letters of a model's text that fit into a sentence
+_FOLDS = re.compile(r", \d+ folds$")
+_CALLED = re.compile(r"(\w+)\(")
 
 
 def tone(verdict: str, direction: str | None) -> str:
@@ -75,19 +81,39 @@ def leading_model(found: Comparison) -> str:
     It is the one in use, or else the one that was trained on both samples.
     """
     test = found.results[found.leading]
-    label = str(test.model)
+    label = short_label(str(test.model))
     rows = test.notes.get("rows trained on")
     if found.leading == "r-div":
         return f"{_article(label)} {label} model trained on both samples"
     if rows is not None:
         return f"{_article(label)} {label} model trained on {rows} reference rows"
-    return f"the model in use ({_given(label)})"
+    return f"the model in use ({label})"
 
 
-def _given(label: str) -> str:
-    """A given model as text, without the wrapper that says that it is given."""
-    frozen = label.startswith("Frozen(") and label.endswith(")")
-    return label[len("Frozen(") : -1] if frozen else label
+def short_label(label: str) -> str:
+    """A model as text that fits into a sentence; the document has it in full.
+
+    The wrapper that says that a model is given is left out, and so are the settings of a long one.
+
+    Examples
+    --------
+    >>> print(short_label("Frozen(model.onnx)"), short_label("boosting, 5 folds"))
+    model.onnx boosting, 5 folds
+    >>> print(
+    ...     short_label("Pipeline(steps=[('scale', StandardScaler()), ('svc', SVC(C=20.0))]), 5 folds")
+    ... )
+    Pipeline(... SVC), 5 folds
+    """
+    folds = _FOLDS.search(label)
+    ending = "" if folds is None else folds[0]
+    text = label.removesuffix(ending)
+    if text.startswith("Frozen(") and text.endswith(")"):
+        text = text[len("Frozen(") : -1]
+    called = _CALLED.findall(text)
+    if len(text) <= _LONGEST or not called:
+        return text + ending
+    last = f" {called[-1]}" if called[0] == "Pipeline" else ""
+    return f"{called[0]}(...{last}){ending}"
 
 
 def _has_logged_losses(found: Comparison) -> bool:
@@ -100,7 +126,7 @@ def _article(label: str) -> str:
 
 
 def _shared_words(found: Comparison) -> str:
-    label = str(found.results["r-div"].model)
+    label = short_label(str(found.results["r-div"].model))
     return f"{_article(label)} {label} model that has seen both samples"
 
 
@@ -304,13 +330,13 @@ def _gap_lines(found: Comparison) -> list[str]:
             f"shared gap: {found.shared_gap:+.4g} ({_shared_loss(found)} {_from_to(test)}), "
             f"{interval_words(found.shared_gap_interval, test.alpha)}"
         )
-        lines.append(f"shared model: {test.model}, trained on both samples")
+        lines.append(f"shared model: {short_label(str(test.model))}, trained on both samples")
     return lines
 
 
 def _in_use(test: TwoSampleResult) -> str:
-    label, rows = str(test.model), test.notes.get("rows trained on")
-    return _given(label) if rows is None else f"{label}, trained on {rows} reference rows"
+    label, rows = short_label(str(test.model)), test.notes.get("rows trained on")
+    return label if rows is None else f"{label}, trained on {rows} reference rows"
 
 
 def _pvalue_lines(found: Comparison) -> list[str]:
