@@ -198,3 +198,11 @@ def test_odd_tables_simply_work(run: Run, tmp_path: Path, name: str, model: str)
     document = json.loads(out.read_text())
     assert np.isfinite(document["shared_gap"])  # 40 rows: too few to train a model in use
     assert document["gap"] is None
+
+
+def test_sentences_use_the_options_of_the_command(run: Run, files: Path) -> None:
+    ran = run("compare", files / "reference.csv", files / "same.csv", *FAST)
+    assert "that would not matter to you: --equivalence-margin G." in ran.out
+    few = run("compare", files / "reference.csv", files / "same.csv", *FAST, "--train-share", 0.1)
+    assert few.out.startswith("No shift found for a logistic model trained on both samples: ")
+    assert "remark: no model in use was measured" in few.out

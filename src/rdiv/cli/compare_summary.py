@@ -26,7 +26,7 @@ __all__ = [
 
 _MOST_WARNINGS = 8  # of many comparisons; the document has them all
 _IN_PYTHON = re.compile(r" \(drop=\[.*?\] in Python\)")
-_MARGIN = "as the equivalence margin"
+_MARGIN = " as the equivalence margin"
 
 
 def shift_matters(found: Comparison, min_gap: float | None) -> bool:
@@ -143,4 +143,4 @@ def _some(levels: Sequence[Level]) -> str:
 
 def _for_a_command(text: str) -> str:
     """A sentence of the library, with the options of the command alone."""
-    return _IN_PYTHON.sub("", text).replace(_MARGIN, "with --equivalence-margin")
+    return _IN_PYTHON.sub("", text).replace(_MARGIN, ": --equivalence-margin G")

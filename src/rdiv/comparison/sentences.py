@@ -81,7 +81,7 @@ def leading_model(found: Comparison) -> str:
     It is the one in use, or else the one that was trained on both samples.
     """
     test = found.results[found.leading]
-    label = short_label(str(test.model))
+    label = _FOLDS.sub("", short_label(str(test.model)))
     rows = test.notes.get("rows trained on")
     if found.leading == "r-div":
         return f"{_article(label)} {label} model trained on both samples"
@@ -99,9 +99,8 @@ def short_label(label: str) -> str:
     --------
     >>> print(short_label("Frozen(model.onnx)"), short_label("boosting, 5 folds"))
     model.onnx boosting, 5 folds
-    >>> print(
-    ...     short_label("Pipeline(steps=[('scale', StandardScaler()), ('svc', SVC(C=20.0))]), 5 folds")
-    ... )
+    >>> steps = "[('scale', StandardScaler()), ('classify', SVC(C=20.0))]"
+    >>> print(short_label(f"Pipeline(steps={steps}), 5 folds"))
     Pipeline(... SVC), 5 folds
     """
     folds = _FOLDS.search(label)
@@ -126,7 +125,7 @@ def _article(label: str) -> str:
 
 
 def _shared_words(found: Comparison) -> str:
-    label = short_label(str(found.results["r-div"].model))
+    label = _FOLDS.sub("", short_label(str(found.results["r-div"].model)))
     return f"{_article(label)} {label} model that has seen both samples"
 
 
