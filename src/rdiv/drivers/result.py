@@ -199,7 +199,7 @@ class Drivers:
         rows = [row for row in self.rows if row.sample == worse][:_SHOWN]
         if rows:
             named = ", ".join(f"{row.index} (loss {row.loss:.3g})" for row in rows)
-            lines.append(f"rows of {worse} that carry most, counted from 0: {named}")
+            lines.append(f"rows to look at: {named} of {worse} carry most (counted from 0)")
         return lines
 
     def fields(self) -> dict[str, Any]:
@@ -222,13 +222,11 @@ def _column_line(found: ColumnDriver, alpha: float) -> str:
         parts.append(f"carries {found.contribution:+.3g} of the gap (p = {found.pvalue:.3g})")
     if found.score_pvalue is not None and found.score_pvalue <= alpha:
         parts.append(f"would get another weight in a new fit (score p = {found.score_pvalue:.3g})")
-    name = found.name if found.name.startswith("column ") else f"column {found.name}"
-    return f"{name}: {'; '.join(parts)}"
+    return f"input: {found.name} {' and '.join(parts)}"
 
 
 def _slice_line(found: SliceDriver) -> str:
     return (
-        f"where {found.condition}: gap {found.gap:+.3g} there, "
-        f"{found.gap_outside:+.3g} elsewhere (p = {found.pvalue:.3g}; "
-        f"{100 * found.share_q:.3g} % of current)"
+        f"slice: where {found.condition} the gap is {found.gap:+.3g}, elsewhere "
+        f"{found.gap_outside:+.3g} (p = {found.pvalue:.3g}; {100 * found.share_q:.3g} % of current)"
     )
