@@ -233,13 +233,15 @@ def _page(
     typed: Sequence[str],
     rows: bool,
 ) -> str:
+    from datetime import date
     from shlex import join
 
     from rdiv.comparison.result import Comparison
     from rdiv.report import InputFile, Provenance, comparison_page, many_page, versions
 
     named = [InputFile(role, one.source, *one.fingerprint()) for role, one in files]
-    provenance = Provenance(join(["rdiv", *(typed or [])]), versions(), tuple(named))
+    command, today = join(["rdiv", *(typed or [])]), date.today().isoformat()
+    provenance = Provenance(command, versions(), tuple(named), date=today)
     if isinstance(found, Comparison):
         return comparison_page(found, provenance=provenance, rows=rows)
     return many_page(found, provenance=provenance, rows=rows)

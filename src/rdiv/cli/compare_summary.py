@@ -96,7 +96,7 @@ def summary_of_many(
     found: Comparisons, files: Sequence[str], min_gap: float | None, html: str | None
 ) -> Summary:
     """Many comparisons: one line each, how they were tested, a warning about further looks."""
-    lines = [*_warnings(found), *found.details()]
+    lines = [_for_a_command(line) for line in found.details()]
     named = f", {files[1]} (current)" if len(files) == 2 else ""
     lines.append(f"files: {files[0]} (reference){named}")
     if min_gap is not None:
@@ -118,22 +118,6 @@ def _min_gap_finding(found: Comparison, min_gap: float) -> str:
     if shift_matters(found, min_gap):
         return f"the interval lies entirely outside {span}, so this shift counts"
     return f"the interval overlaps {span}, so this shift does not count"
-
-
-def _warnings(found: Comparisons) -> list[str]:
-    """Every warning once, with the levels that it is about unless it is about all of them."""
-    tested = [level for level in found.levels if level.comparison is not None]
-    about: dict[str, list[Level]] = {}
-    for level in tested:
-        assert level.comparison is not None
-        for text in level.comparison.warnings:
-            about.setdefault(_for_a_command(text), []).append(level)
-    lines = []
-    for text, levels in list(about.items())[:_MOST_WARNINGS]:
-        where = "" if len(levels) == len(tested) else f"{_some(levels)}: "
-        lines.append(f"warning: {where}{text}")
-    left = len(about) - len(lines)
-    return [*lines, *([f"warning: {left} more are in the JSON document"] if left else [])]
 
 
 def _some(levels: Sequence[Level]) -> str:

@@ -149,7 +149,7 @@ def _no_shift(found: Comparison) -> str:
 def _risk_shift(found: Comparison) -> str:
     test = found.results[found.leading]
     model, losses = leading_model(found), _from_to(test)
-    if _task(test) == "density":
+    if test.notes["task"] == "density" and not _is_logged(test):
         more = "more" if found.direction == "worse" else "less"
         return f"Risk shift: current rows surprise {model} {more}: {_loss(found)} {losses}."
     return f"Risk shift: {model} does {found.direction} on current: {_loss(found)} {losses}."
@@ -177,10 +177,9 @@ def _unclear_shift(found: Comparison) -> str:
     )
 
 
-def _task(test: TwoSampleResult) -> str:
-    """The task of the model; losses that were logged may be of any."""
-    logged = str(test.model).startswith("losses in column ")
-    return "unknown, losses were logged" if logged else str(test.notes["task"])
+def _is_logged(test: TwoSampleResult) -> bool:
+    """Whether the model is known by its losses alone: then there is no task to speak of."""
+    return str(test.model).startswith("losses in column ")
 
 
 def _from_to(test: TwoSampleResult) -> str:
@@ -300,7 +299,7 @@ def details(found: Comparison) -> list[str]:
         *(f"remark: {text}" for text in verdict_remarks(found)),
         *margins,
         f"rows: {test.n_p} reference{_trained(test)}, {test.n_q} current; "
-        f"task: {_task(test)}; seed {test.seed}",
+        f"{'' if _is_logged(test) else 'task: ' + test.notes['task'] + '; '}seed {test.seed}",
         *_inputs(found),
         *_carriers(found),
     ]
