@@ -68,6 +68,18 @@ def test_no_module_can_fork() -> None:
     assert not {path: ways for path, ways in found.items() if ways}
 
 
+def test_one_module_starts_processes() -> None:
+    """Where they are tied to their parent; others may use threads."""
+    found = {path for path in ROOT.rglob("*.py") if starts_processes(path)}
+    assert found == {ROOT / "workers.py"}
+
+
+def starts_processes(path: Path) -> bool:
+    calls = [n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.Call)]
+    parallel = [call for call in calls if ast.unparse(call.func) == "Parallel"]
+    return any("backend='threading'" not in map(ast.unparse, call.keywords) for call in parallel)
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -89,7 +89,7 @@ def test_documents_survive_json(
 def test_the_document_has_the_names_of_the_contract() -> None:
     document = result().to_dict()
     assert set(document) == KEYS
-    assert document["schema"] == SCHEMA == 1
+    assert document["schema"] == SCHEMA == 2
     assert set(result().fields()) == KEYS - {"schema"}
     assert type(document["null_distribution"]) is list
 

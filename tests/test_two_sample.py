@@ -113,8 +113,13 @@ class TestTheResult:
                 "current",
                 "model",
                 "target",
+                "prediction",
+                "loss",
+                "retrain",
+                "drop",
                 "task",
                 "folds",
+                "train_share",
                 "groups",
                 "strata",
                 "alpha",
@@ -126,6 +131,25 @@ class TestTheResult:
                 "drivers",
             ]
         )
+        own = {"reference", "current", "models", "by", "correction"}
+        many, models = names(rdiv.compare_many), names(rdiv.compare_models)
+        assert many[:4] == ["reference", "current", "by", "correction"]
+        assert models[:4] == ["reference", "current", "models", "correction"]
+        assert set(many) - own == set(names(rdiv.compare)) - own
+        assert set(models) - own == set(names(rdiv.compare)) - own - {"model", "prediction", "loss"}
+
+    def test_the_defaults_are_the_contract(self) -> None:
+        said = {
+            name: parameter.default
+            for name, parameter in inspect.signature(rdiv.compare).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY
+        }
+        assert said == {
+            "model": None, "target": None, "prediction": None, "loss": None, "retrain": "same",
+            "drop": (), "task": None, "folds": 5, "train_share": 0.5, "groups": None,
+            "strata": None, "alpha": 0.05, "n_resamples": 999, "rng": None, "n_jobs": None,
+            "equivalence_margin": None, "not_worse_than": None, "drivers": True,
+        }  # fmt: skip
 
 
 class TestModels:

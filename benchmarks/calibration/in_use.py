@@ -209,7 +209,8 @@ def chosen_by_key(i: int) -> float:
     order = pooled.reference_order()
     split = split_reference(pooled, 0.5, np.sort(order[: len(order) // 2]))
     settings = PermutationSettings(0.1, RESAMPLES)
-    return run_learned(InUse(Logistic()), split, pooled, settings)[0].pvalue
+    test = InUse(Logistic())
+    return run_learned(test, split.learned(test), split, pooled, settings)[0].pvalue
 
 
 @dataclass(frozen=True, eq=False)

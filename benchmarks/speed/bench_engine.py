@@ -78,11 +78,11 @@ def engine(losses: Losses, n_resamples: int, compiled: bool) -> Callable[[], obj
 def against_scipy(losses: Losses, n_resamples: int, repeats: int, fast: bool) -> dict[str, Seconds]:
     """Print and return the best times of scipy, numpy only and, if `fast`, the compiled kernel."""
     print(f"{n_resamples} permutations of {len(losses)} losses, best of {repeats}", flush=True)
-    contenders = {"scipy": scipy_test(losses, n_resamples)}
-    contenders["rdiv, numpy only"] = engine(losses, n_resamples, compiled=False)
+    functions = {"scipy": scipy_test(losses, n_resamples)}
+    functions["rdiv, numpy only"] = engine(losses, n_resamples, compiled=False)
     if fast:
-        contenders["rdiv, fast extra"] = engine(losses, n_resamples, compiled=True)
-    times = take_turns(contenders, repeats)
+        functions["rdiv, fast extra"] = engine(losses, n_resamples, compiled=True)
+    times = take_turns(functions, repeats)
     for name, seconds in times.items():
         show(name, seconds)
     return times

@@ -11,10 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tracemalloc
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,36 +25,31 @@ from rdiv.models.kernel_density import KernelDensity
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread
 
-Dtype = Literal["float64", "float32"]
 Rows = NDArray[np.float64]
-TARGETS: dict[Dtype, str] = {"float64": ">= 1.2", "float32": ">= 2.5"}
-LARGEST_ERROR: dict[Dtype, str] = {"float64": "< 1e-8", "float32": "< 1e-4"}
+TARGET = ">= 1.2"
+LARGEST_ERROR = "< 1e-8"
 
 
 def compare_with_scipy(x: Rows, at: Rows, label: str, repeats: int) -> None:
-    """Times, ratios and errors of both precisions."""
-    rng = np.random.default_rng(0)
+    """Times, their ratio and the largest error."""
     scipy_kde = gaussian_kde(x.T)
     values: dict[str, Rows] = {}
 
     def by_scipy() -> None:
         values["scipy"] = -np.log(scipy_kde.evaluate(at.T))
 
-    def by_us(dtype: Dtype) -> None:
-        values[dtype] = fits[dtype].losses(Pool(at))
+    def by_us() -> None:
+        values["rdiv"] = fitted.losses(Pool(at))
 
-    fits = {dtype: KernelDensity("scott", dtype=dtype).fit(Pool(x), rng) for dtype in TARGETS}
-    contenders: dict[str, Callable[[], object]] = {"scipy": by_scipy}
-    contenders |= {f"rdiv, {dtype}": partial(by_us, dtype) for dtype in TARGETS}
+    fitted = KernelDensity("scott").fit(Pool(x), np.random.default_rng(0))
     rows, columns = x.shape
     print(f"{rows} points, {columns} columns, {label}, best of {repeats}", flush=True)
-    times = take_turns(contenders, repeats)
+    times = take_turns({"scipy": by_scipy, "rdiv": by_us}, repeats)
     for name, seconds in times.items():
         show(name, seconds)
-    for dtype, target in TARGETS.items():
-        ratio(f"scipy / rdiv, {dtype}", times["scipy"], times[f"rdiv, {dtype}"], target)
-        error = float(np.abs(values[dtype] - values["scipy"]).max())
-        report(f"largest error of the log density, {dtype}", error, LARGEST_ERROR[dtype])
+    ratio("scipy / rdiv", times["scipy"], times["rdiv"], TARGET)
+    error = float(np.abs(values["rdiv"] - values["scipy"]).max())
+    report("largest error of the log density", error, LARGEST_ERROR)
 
 
 def peak_megabytes(points: int, columns: int) -> float:
@@ -65,8 +57,7 @@ def peak_megabytes(points: int, columns: int) -> float:
     pool = Pool(np.random.default_rng(1).normal(size=(points, columns)))
     tracemalloc.start()
     try:
-        model = KernelDensity(dtype="float32")
-        model.fit(pool, np.random.default_rng(0)).losses(pool)
+        KernelDensity().fit(pool, np.random.default_rng(0)).losses(pool)
         return tracemalloc.get_traced_memory()[1] / 1e6
     finally:
         tracemalloc.stop()

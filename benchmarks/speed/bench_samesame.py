@@ -39,11 +39,11 @@ def main() -> None:
         )
 
     ours()  # load what is loaded once
-    contenders: dict[str, Callable[[], object]] = {"rdiv": ours}
+    functions: dict[str, Callable[[], object]] = {"rdiv": ours}
     if find_spec("samesame") is not None:
-        contenders["samesame"] = lambda: run_samesame(scores, is_p)
+        functions["samesame"] = lambda: run_samesame(scores, is_p)
     print("one score per row, 2000 rows per side, 999 permutations, best of 3", flush=True)
-    times = take_turns(contenders, 3)
+    times = take_turns(functions, 3)
     for name, seconds in times.items():
         show(name, seconds)
     if "samesame" in times:

@@ -84,10 +84,10 @@ def measure(function: Callable[[], object], repeats: int = 3, *, workers: bool =
 
 
 def take_turns(
-    contenders: Mapping[str, Callable[[], object]], repeats: int = 3, *, workers: bool = False
+    functions: Mapping[str, Callable[[], object]], repeats: int = 3, *, workers: bool = False
 ) -> dict[str, Seconds]:
-    """Best seconds of each contender; each round runs all of them, so drift meets all alike."""
-    timers = {name: partial(once, each, workers=workers) for name, each in contenders.items()}
+    """Best seconds of each function; each round runs all of them, so drift meets all alike."""
+    timers = {name: partial(once, each, workers=workers) for name, each in functions.items()}
     return _rounds(timers, repeats)
 
 

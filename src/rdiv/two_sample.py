@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rdiv.discrepancies import BY_NAME
 from rdiv.discrepancies.omnibus import combined
-from rdiv.discrepancies.protocol import how_it_learns, model_of, train_share_of
+from rdiv.discrepancies.protocol import FromFit, how_it_learns, model_of, train_share_of
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.resolve import choose
 from rdiv.discrepancies.score import Score, has_gradients
@@ -28,7 +28,7 @@ from rdiv.inference.prepared import Prepared
 from rdiv.inference.reference_part import reference_part, rows_to_compare
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
-from rdiv.models.protocol import fit_model
+from rdiv.models.protocol import FittedModel, fit_model
 from rdiv.names import spelled
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
@@ -46,6 +46,7 @@ __all__ = [
     "part_of_reference",
     "prepare",
     "r_divergence",
+    "run_fitted",
     "run_learned",
     "run_model_tests",
     "run_test",
@@ -172,7 +173,8 @@ def run_test(
     how = how_it_learns(discrepancy)
     if how == "reference":
         split = split_reference(pooled, train_share_of(discrepancy))
-        return run_learned(discrepancy, split, pooled, settings, notes=notes)
+        learned = split.learned(discrepancy)
+        return run_learned(discrepancy, learned, split, pooled, settings, notes=notes)
     text, model = labels(discrepancy)
     said, tested = {"task": pooled.pool.task, **(notes or {})}, pooled
     if how == "halves":
@@ -185,21 +187,36 @@ def run_test(
     return run.result(prepared, run.permuted(prepared), text, model), prepared
 
 
+def run_fitted(
+    discrepancy: FromFit,
+    fitted: FittedModel,
+    pooled: PooledSamples,
+    settings: PermutationSettings,
+    *,
+    notes: Mapping[str, Any] | None = None,
+) -> tuple[TwoSampleResult, Prepared]:
+    """Test a discrepancy whose model is fitted already."""
+    text, model = labels(discrepancy)
+    run = _Run(pooled, pooled, settings, {"task": pooled.pool.task, **(notes or {})})
+    prepared = discrepancy.from_fit(fitted, pooled.pool)
+    return run.result(prepared, run.permuted(prepared), text, model), prepared
+
+
 def run_learned(
     discrepancy: Any,
+    learned: Any,
     split: ReferenceSplit,
     pooled: PooledSamples,
     settings: PermutationSettings,
     *,
     notes: Mapping[str, Any] | None = None,
 ) -> tuple[TwoSampleResult, Prepared]:
-    """Test a discrepancy that learns from part A on the rows that are left."""
+    """Test what a discrepancy has learned from part A on the rows that are left."""
     text, model = labels(discrepancy)
     counts = {"rows trained on": len(split.train), "rows tested": len(split.rows)}
     run = _Run(
         pooled, split.tested, settings, {"task": pooled.pool.task, **(notes or {}), **counts}
     )
-    learned = split.learned(discrepancy)
     prepared = prepare(learned, split.tested.pool, split.tested.stream("fit"))
     return run.result(prepared, run.permuted(prepared), text, model), prepared
 

@@ -27,6 +27,17 @@ def test_the_page_says_how_to_do_it_again(run: Run, files: Path, tmp_path: Path)
     assert "0.2" in text
 
 
+def test_the_files_are_named_at_the_top(run: Run, files: Path, tmp_path: Path) -> None:
+    pair, page = (files / "reference.csv", files / "worse.csv"), tmp_path / "r.html"
+    run("compare", *pair, *FAST, "--html", page)
+    text = page.read_text(encoding="utf-8")
+    top = text[text.index("<main") : text.index("<header")]
+    assert "reference.csv" in top
+    assert "worse.csv" in top
+    assert "log loss" in top
+    assert str(files) not in top
+
+
 def test_a_page_beside_the_document(run: Run, files: Path, tmp_path: Path) -> None:
     pair = files / "reference.csv", files / "worse.csv"
     ran = run("compare", *pair, *FAST, "--html", tmp_path / "r.html", "--json", "-")

@@ -65,7 +65,6 @@ def test_refusals(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
 
 @pytest.mark.parametrize("table", ["noisy-pair", "overfitting", "blob"])
 def test_no_table_ignores_the_scheduler(run: Run, table: str, tmp_path: Path) -> None:
-    out = str(tmp_path / "rows")
-    code, _, err = run("reproduce", table, "--scheduler", "local:none", "--out", out)
+    code, _, err = run("reproduce", table, "--scheduler", "local:none", "--out", str(tmp_path))
     assert code == 2
     assert "a local scheduler is local:N" in err

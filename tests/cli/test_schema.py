@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from tests.cli.conftest import Run, table
 
@@ -26,13 +27,18 @@ def validator() -> Any:
 
 
 def documents() -> dict[str, dict[str, Any]]:
-    p, q = table(60, 0), table(50, 1, turned=0.4)
+    p, q = table(120, 0), table(50, 1, turned=0.4)
     fast = {"target": "bought", "model": "logistic", "n_resamples": 99, "rng": 0}
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2, 30, 2))
+    lost = [one.with_columns(error=pl.Series(rng.random(len(one)))) for one in (p, q)]
+    logged = {"loss": "error", "n_resamples": 99, "rng": 0}
     return {
         "all of it": rdiv.compare(p, q, equivalence_margin=1, not_worse_than=1, **fast).to_dict(),
         "in-sample": rdiv.compare(p, q, folds=None, **fast).to_dict(),
+        "few rows": rdiv.compare(p.head(60), q, **fast).to_dict(),
+        "logged losses": rdiv.compare(*lost, target="bought", **logged).to_dict(),
+        "losses alone": rdiv.compare(*(one.select("error") for one in lost), **logged).to_dict(),
         "arrays": rdiv.compare(x[0], x[1], model="kde", n_resamples=99, rng=0).to_dict(),
         "the same": rdiv.compare(p, p, **fast).to_dict(),
         "a constant loss": rdiv.compare(
@@ -41,6 +47,9 @@ def documents() -> dict[str, dict[str, Any]]:
         ).to_dict(),
         "many": rdiv.compare_many(p, {"a": q, "b": q.head(5)}, **fast).to_dict(),
         "by": rdiv.compare_many(p.drop("age"), q.with_columns(age=1), by="age", **fast).to_dict(),
+        "models": rdiv.compare_models(
+            p, q, {"a": "logistic", "b": "boosting"}, target="bought", n_resamples=99, rng=0
+        ).to_dict(),
     }  # fmt: skip
 
 
@@ -86,7 +95,7 @@ def test_a_missing_or_unknown_field_is_noticed(
     validator: Any, made: dict[str, dict[str, Any]]
 ) -> None:
     document = short(made["all of it"])
-    optional = {("results", "score"), ("results", "omnibus")}
+    optional = {("results", name) for name in document["results"]}  # what was not asked is absent
     for path in paths(document):
         changed = deepcopy(document)
         inside: Any = changed
@@ -95,9 +104,26 @@ def test_a_missing_or_unknown_field_is_noticed(
         renamed = inside.pop(path[-1])
         if path not in optional and path[0] != "adjusted_pvalues":
             assert not validator.is_valid(changed), f"{path} may be left out"
-        if path[0] != "adjusted_pvalues":
-            inside["something new"] = renamed
-            assert not validator.is_valid(changed), f"{path} may be renamed"
+        inside["something new"] = renamed
+        assert not validator.is_valid(changed), f"{path} may be renamed"
+
+
+def test_some_question_was_asked(validator: Any, made: dict[str, dict[str, Any]]) -> None:
+    nothing = {**made["all of it"], "results": {}}
+    assert not validator.is_valid(nothing)
+    assert not validator.is_valid({**made["all of it"], "adjusted_pvalues": {}})
+
+
+def test_questions_that_were_not_asked_are_null_or_absent(made: dict[str, dict[str, Any]]) -> None:
+    few, alone = made["few rows"], made["losses alone"]
+    assert (few["gap"], few["gap_interval"], few["retraining"]) == (None, None, None)
+    assert set(few["results"]) == {"r-div", "score", "omnibus"}
+    assert (alone["shared_gap"], alone["shared_model"], alone["labels"]) == (None, None, None)
+    assert set(alone["results"]) == {"in-use"}
+    assert set(made["many"]["levels"][0]["adjusted_pvalues"]) == {
+        "together", "in-use", "r-div", "score"
+    }  # fmt: skip
+    assert made["models"]["by"] == "model"
 
 
 def test_the_version_is_in_the_document_and_in_the_name(made: dict[str, dict[str, Any]]) -> None:

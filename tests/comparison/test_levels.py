@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binom
 from tests.cli.conftest import table
 
 import rdiv
-from rdiv.comparison.levels import FEWEST_ROWS, permutations_for
-from rdiv.inference.multiplicity import benjamini_hochberg, holm
+from rdiv.comparison.levels import FEWEST_ROWS, Family, permutations_for
+from rdiv.comparison.levels_result import Level
+from rdiv.inference.multiplicity import Correction
 from rdiv.progress import progress_sent_to
 
 FAST = {"model": "ridge", "drivers": False, "n_resamples": 199, "rng": 0}
@@ -24,24 +28,70 @@ def regression(rows: int, seed: int, spread: float = 1.0) -> tuple[np.ndarray, n
     return x, x[:, 0] + spread * rng.normal(size=rows)
 
 
+def slow_holm(pvalues: list[float]) -> list[float]:
+    """The k-th smallest of L times L - k + 1, never below an earlier one."""
+    adjusted = []
+    for own in pvalues:
+        largest = 0.0
+        for other in pvalues:
+            if other <= own:
+                below = sum(third < other for third in pvalues)
+                largest = max(largest, (len(pvalues) - below) * other)
+        adjusted.append(min(1.0, largest))
+    return adjusted
+
+
+def slow_bh(pvalues: list[float]) -> list[float]:
+    """The smallest level at which a p-value is selected."""
+    adjusted = []
+    for own in pvalues:
+        best = 1.0
+        for other in pvalues:
+            if other >= own:
+                best = min(best, len(pvalues) * other / sum(third <= other for third in pvalues))
+        adjusted.append(best)
+    return adjusted
+
+
+def expected_levels(
+    comparisons: list[rdiv.Comparison], correction: str, alpha: float
+) -> list[tuple[dict[str, float], str]]:
+    """Adjusted p-values and the verdict of every level, by the slow way."""
+    slow = {"holm": slow_holm, "bh": slow_bh}[correction]
+    wholes = slow([one.pvalue for one in comparisons])
+    factor = float(len(comparisons))
+    if correction == "bh":
+        factor /= max(sum(whole <= alpha for whole in wholes), 1)
+    found = []
+    for one, whole in zip(comparisons, wholes, strict=True):
+        parts = {
+            name: min(1.0, max(whole, factor * pvalue))
+            for name, pvalue in one.adjusted_pvalues.items()
+        }
+        leading = "in-use" if "in-use" in parts else "r-div"
+        if parts[leading] <= alpha:
+            verdict = "risk shift"
+        elif any(pvalue <= alpha for pvalue in parts.values()):
+            verdict = "hidden shift"
+        else:
+            verdict = "shift, kind not established" if whole <= alpha else "no shift"
+        found.append(({"together": whole, **parts}, verdict))
+    return found
+
+
 def test_levels_are_those_of_compare_at_a_share_of_alpha() -> None:
     reference = regression(120, 0)
     days = {"mon": regression(80, 1), "tue": regression(80, 2, 2.0), "wed": regression(80, 3)}
     found = rdiv.compare_many(reference, days, **FAST)
-    raw = []
-    for level in found.levels:
-        alone = rdiv.compare(reference, days[level.name], alpha=0.05 / 3, **FAST)
+    alone = [rdiv.compare(reference, day, alpha=0.05 / 3, **FAST) for day in days.values()]
+    for level, one in zip(found.levels, alone, strict=True):
         assert level.comparison is not None
-        assert level.comparison.to_dict() == alone.to_dict()
-        raw.append([alone.results[name].pvalue for name in ("omnibus", "r-div", "score")])
-    whole, risk, score = (holm(column) for column in np.transpose(raw))
-    for place, level in enumerate(found.levels):
-        expected = {
-            "omnibus": whole[place],
-            "r-div": max(risk[place], whole[place]),
-            "score": max(score[place], whole[place]),
-        }
-        assert dict(level.adjusted_pvalues) == pytest.approx(expected)
+        assert level.comparison.to_dict() == one.to_dict()
+    expected = expected_levels(alone, "holm", 0.05)
+    for level, (adjusted, verdict) in zip(found.levels, expected, strict=True):
+        assert list(level.adjusted_pvalues) == ["together", "in-use", "r-div", "score"]
+        assert dict(level.adjusted_pvalues) == pytest.approx(adjusted)
+        assert level.verdict == verdict
     assert [level.verdict for level in found.levels] == ["no shift", "risk shift", "no shift"]
     assert (found.verdict, found.shifted, found.levels[1].direction) == (
         "risk shift",
@@ -54,16 +104,83 @@ def test_levels_are_those_of_compare_at_a_share_of_alpha() -> None:
 def test_benjamini_hochberg_judges_parts_by_how_many_levels_were_selected() -> None:
     days = {f"day {i}": regression(80, i, 2.5 if i < 3 else 1.0) for i in range(1, 6)}
     found = rdiv.compare_many(regression(120, 0), days, correction="bh", **FAST)
-    wholes = [level.comparison.results["omnibus"].pvalue for level in found.tested]  # type: ignore[union-attr]
-    adjusted = [level.adjusted_pvalues["omnibus"] for level in found.tested]
-    assert adjusted == pytest.approx(benjamini_hochberg(wholes).tolist())
-    selected = sum(level.shifted for level in found.levels)
-    assert selected == 2
-    for level in found.tested:
-        assert level.comparison is not None
-        part = level.comparison.results["r-div"].pvalue * 5 / selected
-        expected = min(1.0, max(part, level.adjusted_pvalues["omnibus"]))
-        assert level.adjusted_pvalues["r-div"] == pytest.approx(expected)
+    comparisons = [level.comparison for level in found.tested]
+    expected = expected_levels(comparisons, "bh", 0.05)  # type: ignore[arg-type]
+    assert sum(level.shifted for level in found.levels) == 2
+    for level, (adjusted, verdict) in zip(found.tested, expected, strict=True):
+        assert dict(level.adjusted_pvalues) == pytest.approx(adjusted)
+        assert level.verdict == verdict
+
+
+ONE = rdiv.compare(regression(120, 0), regression(80, 1), **FAST)
+GRID = st.integers(1, 1000).map(lambda k: k / 1000)
+
+
+class TestAFamilyJudgedTogether:
+    def judged(
+        self, pvalues: list[tuple[float, float, float, float]], correction: Correction
+    ) -> tuple[list[rdiv.Comparison], list[Level]]:
+        """Levels with p-values that are made up, consistent as those of closed testing are."""
+        found = []
+        for in_use, shared, score, whole in pvalues:
+            parts = {"in-use": in_use, "r-div": shared, "score": score}
+            adjusted = {name: max(pvalue, whole) for name, pvalue in parts.items()}
+            found.append(replace(ONE, pvalue=whole, adjusted_pvalues=adjusted))
+        family = Family(len(found), 0.05, correction, None, 0)
+        named = {str(place): one for place, one in enumerate(found)}
+        return found, list(family.judged(named).values())
+
+    @given(
+        pvalues=st.lists(st.tuples(GRID, GRID, GRID, GRID), min_size=1, max_size=6),
+        correction=st.sampled_from(["holm", "bh"]),
+        scale=st.sampled_from([1.0, 0.1, 0.02]),
+    )
+    def test_against_slow_code(
+        self,
+        pvalues: list[tuple[float, float, float, float]],
+        correction: Correction,
+        scale: float,
+    ) -> None:
+        small = [tuple(scale * pvalue for pvalue in four) for four in pvalues]
+        comparisons, levels = self.judged(small, correction)  # type: ignore[arg-type]
+        expected = expected_levels(comparisons, correction, 0.05)
+        for level, (adjusted, verdict) in zip(levels, expected, strict=True):
+            assert dict(level.adjusted_pvalues) == pytest.approx(adjusted)
+            near = any(abs(pvalue - 0.05) < 1e-9 for pvalue in adjusted.values())
+            assert near or level.verdict == verdict
+
+    @pytest.mark.parametrize("correction", ["holm", "bh"])
+    def test_a_part_needs_a_small_pvalue_of_its_own(self, correction: Correction) -> None:
+        """The first level shifted for certain; in the other only all questions together say so."""
+        certain, unclear = (0.001, 0.001, 0.001, 0.001), (0.5, 0.06, 0.06, 0.04)
+        _, (first, second) = self.judged([certain, unclear], correction)
+        assert first.verdict == "risk shift"
+        assert second.adjusted_pvalues["together"] == pytest.approx(0.04)
+        assert second.verdict == "shift, kind not established"
+        assert second.direction is None
+        assert second.shifted
+
+    def test_alone_it_would_be_hidden(self) -> None:
+        """Holm leaves 1 of 2 levels to the later one, and its parts still pay for both."""
+        certain, hidden = (0.001, 0.001, 0.001, 0.001), (0.5, 0.03, 0.5, 0.03)
+        assert self.judged([hidden], "holm")[1][0].verdict == "hidden shift"
+        assert self.judged([certain, hidden], "holm")[1][1].verdict == "shift, kind not established"
+        assert self.judged([certain, hidden], "bh")[1][1].verdict == "hidden shift"
+
+
+def test_the_model_in_use_is_the_same_for_every_level() -> None:
+    """Part A depends on the reference and the seed alone, so do the losses of the rest of it."""
+    days = {"mon": regression(80, 1), "tue": regression(50, 2, 2.0), "wed": regression(200, 3)}
+    found = rdiv.compare_many(regression(120, 0), days, **FAST)
+    used = [level.comparison.results["in-use"] for level in found.tested]  # type: ignore[union-attr]
+    assert [test.risk_p for test in used] == pytest.approx([used[0].risk_p] * 3, rel=1e-12)
+    assert len({test.risk_q for test in used}) == 3
+    assert {test.notes["rows trained on"] for test in used} == {60}
+    shared = [level.comparison.results["r-div"] for level in found.tested]  # type: ignore[union-attr]
+    assert np.ptp([test.risk_p for test in shared]) > 1e-3  # of models that differ
+    other = rdiv.compare_many(regression(120, 0), days, **(FAST | {"rng": 1}))
+    moved = other.tested[0].comparison.results["in-use"].risk_p  # type: ignore[union-attr]
+    assert abs(moved - used[0].risk_p) > 1e-3
 
 
 def test_a_short_level_is_skipped_with_the_reason() -> None:
@@ -99,8 +216,8 @@ def test_identical_samples_give_no_shift_and_p_one() -> None:
         assert level.comparison is not None
         assert level.verdict == "no shift"
         assert {r.pvalue for r in level.comparison.results.values()} == {1.0}
-        assert level.adjusted_pvalues["omnibus"] == 1.0
-        assert level.comparison.gap == 0
+        assert level.adjusted_pvalues["together"] == 1.0
+        assert level.comparison.shared_gap == 0
 
 
 def test_permutations_are_raised_or_refused() -> None:
@@ -143,12 +260,13 @@ def test_levels_of_a_column_are_no_input() -> None:
         ({"by": "nothing"}, "is not in current"),
         ({"by": "bought"}, "is the target"),
         ({"by": None}, "mapping of names"),
-        ({"by": "age", "correction": "bonferroni"}, "unknown correction"),
+        ({"by": "bucket", "correction": "bonferroni"}, "unknown correction"),
     ],
 )
 def test_what_cannot_be_split_is_refused(change: dict[str, object], words: str) -> None:
+    frames = [table(30, seed).with_columns(bucket=pl.lit("all")) for seed in range(2)]
     with pytest.raises((ValueError, TypeError), match=words):
-        rdiv.compare_many(table(30, 0), table(30, 1), target="bought", **change)
+        rdiv.compare_many(*frames, target="bought", **change)
     with pytest.raises(TypeError, match="names a column of a frame"):
         rdiv.compare_many(regression(30, 0), regression(30, 1), by="a")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rdiv.comparison.result import BINS, summarise_losses
+from rdiv.comparison.loss_summary import BINS, summarise_losses
 
 RNG = np.random.default_rng(0)
 

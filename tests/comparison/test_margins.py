@@ -16,6 +16,7 @@ import rdiv
 from rdiv.comparison.margins import margin_tests
 from rdiv.inference.intervals import one_sided_limits, one_sided_pvalue
 from rdiv.inference.mean_gaps import mean_gap
+from rdiv.models import CrossFit, Ridge
 from rdiv.samples.pooling import pool_samples
 
 
@@ -146,9 +147,32 @@ class TestCompare:
             ({"equivalence_margin": 0.0}, "above 0"),
             ({"equivalence_margin": float("nan")}, "above 0"),
             ({"not_worse_than": -0.1}, "at least 0"),
-            ({"not_worse_than": 0.1, "folds": None}, "out-of-fold"),
         ],
     )
     def test_refused(self, how: dict[str, Any], words: str) -> None:
         with pytest.raises(ValueError, match=words):
             self.found(**how)
+
+    def test_they_are_about_the_model_in_use(self) -> None:
+        """Rows that it was not trained on, so losses of the shared model may be in-sample."""
+        found = self.found(equivalence_margin=0.5)
+        test = found.equivalence
+        assert test.interval.low < found.gap < test.interval.high
+        again = self.found(equivalence_margin=0.5, folds=None)
+        assert again.equivalence.pvalue == test.pvalue
+        middle = (test.interval.low + test.interval.high) / 2
+        assert abs(middle - found.gap) < abs(middle - found.shared_gap)
+
+    def test_or_else_about_the_shared_model(self) -> None:
+        small = (self.X[:90], self.Y[:90]), (self.X[600:], self.Y[600:])
+        how = {"model": "ridge", "rng": 0, "n_resamples": 39, "drivers": False}
+        found = rdiv.compare(*small, not_worse_than=0.5, **how)
+        assert found.gap is None
+        pooled = pool_samples(*small, rng=0)
+        losses = CrossFit(Ridge(), 5).fit(pooled.pool, pooled.stream("fit")).losses(pooled.pool)
+        expected = margin_tests(
+            mean_gap(losses), pooled, 0.05, equivalence_margin=None, not_worse_than=0.5
+        )[1]
+        assert found.not_worse.pvalue == expected.pvalue
+        with pytest.raises(ValueError, match="out-of-fold"):
+            rdiv.compare(*small, not_worse_than=0.5, folds=None, **how)

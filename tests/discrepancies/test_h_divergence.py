@@ -164,7 +164,7 @@ class TestRefits:
         """Not on which side is called p, not on the order or number of masks asked for."""
         rng = np.random.default_rng(2)
         pool = Pool(rng.normal(size=(40, 2)))
-        splits = split_fits(model, model.fit(pool, rng), pool, rng, warm=False)
+        splits = split_fits(model, model.fit(pool, rng), pool, 0, warm=False)
         assert isinstance(splits, RefitSplits)
         masks = random_subsets(rng, 3, 40, 15)
         for risks in (splits.own_risks, splits.crossed_risks):
@@ -176,7 +176,7 @@ class TestRefits:
         """Two sides of one split get different streams, other splits others again."""
         rng = np.random.default_rng(0)
         pool = Pool(np.zeros((9, 1)), y=np.arange(9.0), task="regression")
-        splits = split_fits(Ridge(), Ridge().fit(pool, rng), pool, rng, warm=False)
+        splits = split_fits(Ridge(), Ridge().fit(pool, rng), pool, 0, warm=False)
         assert isinstance(splits, RefitSplits)
         masks = random_subsets(np.random.default_rng(1), 20, 9, 4)
         masks = np.unique(masks, axis=0)

@@ -105,7 +105,10 @@ class TestContributions:
         assert found.columns == ()
 
 
-def test_the_masks_are_those_of_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("n_p", "leading"), [(90, "r-div"), (100, "in-use")])
+def test_the_masks_are_those_of_the_verdict(
+    monkeypatch: pytest.MonkeyPatch, n_p: int, leading: str
+) -> None:
     """Where no column goes with the loss, what is left over is the loss: the same null."""
     seen = []
 
@@ -116,10 +119,11 @@ def test_the_masks_are_those_of_the_verdict(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("rdiv.drivers.columns.permute", spying)
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(300, 2)), rng.normal(size=300)
-    found = rdiv.compare((x[:100], y[:100]), (x[100:], y[100:]), model="ridge", rng=0)
+    found = rdiv.compare((x[:n_p], y[:n_p]), (x[n_p:], y[n_p:]), model="ridge", rng=0)
     assert all(column.contribution == 0 for column in found.drivers.columns)
-    assert found.drivers.rest == pytest.approx(found.gap)
-    np.testing.assert_allclose(seen[0].parts[1:, 0], found.results["r-div"].null_distribution)
+    assert found.drivers.rest == pytest.approx(found.leading_gap)
+    assert found.leading == leading
+    np.testing.assert_allclose(seen[0].parts[1:, 0], found.results[leading].null_distribution)
 
 
 class TestScores:
@@ -141,7 +145,7 @@ class TestScores:
         assert [column.name for column in found.drivers.confirmed_columns()] == ["town"]
         named = {column.name: column for column in found.drivers.columns}
         assert named["town"].score > 5 > named["x"].score
-        assert "column town" in str(found)
+        assert "input: town " in str(found)
 
     @pytest.mark.parametrize("classes", [2, 3])
     @pytest.mark.parametrize("folds", [None, 3])

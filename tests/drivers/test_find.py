@@ -27,16 +27,36 @@ def compared(reference: Any, current: Any, **how: Any) -> rdiv.Comparison:
     return rdiv.compare(reference, current, **(settings | how))
 
 
-def test_identical_files() -> None:
+NOT_TRAINED = {"train_share": 0.1}
+"""A share with too few rows to train a model in use: the shared one leads."""
+
+LOGGED = {"model": None, "prediction": "said", "retrain": "ridge"}
+
+
+@pytest.mark.parametrize("how", [NOT_TRAINED, LOGGED], ids=["shared", "given"])
+def test_identical_files(how: dict[str, Any]) -> None:
     """No shift, p = 1 everywhere."""
     frame = table(400, 0)
-    found = compared(frame, frame)
-    assert (found.verdict, found.gap) == ("no shift", 0)
+    if "prediction" in how:
+        frame = frame.with_columns(said=pl.col("age") / 20)
+    found = compared(frame, frame, **how)
+    assert (found.verdict, found.leading_gap, found.shared_gap) == ("no shift", 0, 0)
     assert all(result.pvalue == 1 for result in found.results.values())
-    assert found.inputs.pvalue == 1
+    assert found.input_test.pvalue == 1
     assert all(column.smallest_pvalue == 1 for column in found.drivers.columns)
     assert all(part.pvalue == 1 for part in found.drivers.slices)
     assert all(row.share is None for row in found.drivers.rows)
+
+
+def test_identical_files_and_a_model_that_is_trained() -> None:
+    """Half of the reference trains, and its copies in current are no evidence of anything."""
+    for seed in range(8):
+        frame = table(300, seed)
+        found = compared(frame, frame, rng=seed)
+        assert found.results["in-use"].notes["rows trained on"] == 150
+        assert found.verdict == "no shift"
+        assert found.shared_gap == 0
+        assert found.results["r-div"].pvalue == found.results["score"].pvalue == 1
 
 
 def test_identical_files_with_few_distinct_rows() -> None:
@@ -87,7 +107,7 @@ def test_large_samples_are_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) ->
 def test_identical_files_stay_so_when_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(finding, "MOST_ROWS", 100)
     frame = table(400, 0)
-    found = compared(frame, frame).drivers
+    found = compared(frame, frame, **NOT_TRAINED).drivers
     assert "100 reference and 100 current rows" in found.notes["sampled"]
     assert all(column.smallest_pvalue == 1 for column in found.columns)
 

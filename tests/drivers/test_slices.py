@@ -157,11 +157,15 @@ class TestDrivers:
         assert not one & other
 
     def test_in_sample_losses_have_no_interval(self) -> None:
-        found = compared(*planted(), folds=None).drivers
+        few = 0.03  # too few rows to train a model in use, so the shared losses are looked at
+        found = compared(*planted(), folds=None, train_share=few).drivers
         assert found.slices
         assert all(s.interval is None for s in found.slices)
         assert found.rest_interval is None
         assert "in-sample" in found.notes["intervals"]
+        used = compared(*planted(), folds=None).drivers  # rows that the model in use has not seen
+        assert all(s.interval is not None for s in used.slices)
+        assert "intervals" not in used.notes
 
     def test_too_few_rows(self) -> None:
         rng = np.random.default_rng(0)

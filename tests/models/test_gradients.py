@@ -182,28 +182,6 @@ def test_principal_components_against_finite_differences() -> None:
     assert column == found.shape[1]
 
 
-def test_landmarks_of_a_kernel_density_against_finite_differences() -> None:
-    pool = Pool(X)
-    fitted = KernelDensity(bandwidth=0.5, landmarks=5).fit(pool, RNG(0))
-    found = fitted.gradients(pool)
-    assert found.shape == (40, 5)
-    chosen = np.sort(RNG(0).spawn(1)[0].permutation(40)[:5])
-
-    def loss(weights: np.ndarray) -> np.ndarray:
-        kernel = np.exp(-0.5 * ((fitted.rows[:, None] - fitted.rows[None]) ** 2).sum(axis=2))
-        density = kernel @ (fitted.counts / 40 + weights)
-        volume = fitted.log_normaliser + np.log(40)
-        place = {tuple(row): i for i, row in enumerate(fitted.rows.round(9))}
-        order = [place[tuple(row)] for row in (fitted.whitening(X)[0] / 0.5).round(9)]
-        return -(np.log(density) + volume)[order]
-
-    np.testing.assert_allclose(loss(np.zeros(40)), fitted.losses(pool), rtol=1e-9)
-    for j, row in enumerate(chosen):
-        step = STEP * np.eye(40)[row]
-        slope = (loss(step) - loss(-step)) / (2 * STEP)
-        np.testing.assert_allclose(found[:, j], slope, rtol=1e-6, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("model", "pool"),
     [

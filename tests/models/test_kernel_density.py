@@ -140,20 +140,19 @@ def awkward_tables() -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("whitening", ["full", "diagonal"])
 @pytest.mark.parametrize("name", list(awkward_tables()))
-def test_awkward_tables_simply_work(name: str, whitening: Any, dtype: Any) -> None:
+def test_awkward_tables_simply_work(name: str, whitening: Any) -> None:
     x = awkward_tables()[name]
     before = x.copy()
-    fitted = fit(x, whitening=whitening, dtype=dtype)
+    fitted = fit(x, whitening=whitening)
     losses = fitted.losses(Pool(x))
     assert losses.shape == (len(x),)
     assert losses.dtype == np.float64
     assert np.isfinite(losses).all()
     assert np.isfinite(fitted.log_density(x[::-1] * 0.5 + 1)).all()
     np.testing.assert_array_equal(x, before)
-    np.testing.assert_array_equal(fit(x, whitening=whitening, dtype=dtype).losses(Pool(x)), losses)
+    np.testing.assert_array_equal(fit(x, whitening=whitening).losses(Pool(x)), losses)
 
 
 @pytest.mark.parametrize("whitening", ["full", "diagonal"])
@@ -196,8 +195,8 @@ def test_few_rows_in_many_columns_agree_with_the_floored_covariance() -> None:
 def test_symmetric_tiles_equal_general_tiles(n: int) -> None:
     rows = np.random.default_rng(0).normal(size=(n, 4)) / 0.3
     counts = np.random.default_rng(1).integers(1, 4, size=n).astype(float)
-    symmetric = tiled_sums(rows, None, counts, "float64")
-    general = tiled_sums(rows, rows, counts, "float64")
+    symmetric = tiled_sums(rows, None, counts)
+    general = tiled_sums(rows, rows, counts)
     np.testing.assert_allclose(np.log(symmetric), np.log(general), rtol=0, atol=1e-12)
 
 
@@ -208,22 +207,9 @@ def test_own_rows_equal_the_same_rows_among_others() -> None:
     np.testing.assert_allclose(-fitted.losses(Pool(x)), among_others, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("d", "bandwidth"), [(4, "loo"), (4, "scott"), (4, 0.1), (30, 0.4)])
-def test_float32_error(d: int, bandwidth: Any) -> None:
-    x = correlated(2500, d)
-    fresh = x + 0.3 * correlated(2500, d, seed=1)
-    exact, rough = (fit(x, bandwidth=bandwidth, dtype=t) for t in ("float64", "float32"))
-    assert rough.factor == exact.factor
-    for rows in (x, fresh):
-        error = np.abs(exact.log_density(rows) - rough.log_density(rows)).max()
-        assert error < 1e-4
-        assert error > 0 or bandwidth != "scott"  # tiny bandwidths are done in float64
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_far_rows_have_large_finite_losses(dtype: Any) -> None:
+def test_far_rows_have_large_finite_losses() -> None:
     x = np.random.default_rng(0).normal(size=(50, 2))
-    fitted = fit(x, bandwidth=0.5, dtype=dtype)
+    fitted = fit(x, bandwidth=0.5)
     away = np.array([20.0, 60.0, 1e3, 1e6, 1e12])[:, None] * [1.0, 1.0]
     expected = gaussian_kde(x.T, bw_method=0.5).logpdf(away.T)
     np.testing.assert_allclose(fitted.log_density(away), expected, rtol=1e-9)
@@ -278,7 +264,6 @@ def test_bad_inputs_are_named() -> None:
         ({"bandwidth": 0.0}, "bandwidth must be a positive number, got 0.0"),
         ({"bandwidth": float("nan")}, "bandwidth must be a positive number, got nan"),
         ({"whitening": "none"}, "whitening must be one of full, diagonal, got 'none'"),
-        ({"dtype": "float16"}, "dtype must be one of float64, float32, got 'float16'"),
     ],
 )
 def test_settings_are_checked(settings: dict[str, Any], message: str) -> None:

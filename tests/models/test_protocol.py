@@ -38,13 +38,15 @@ class Unfinished:
 
 
 @pytest.mark.parametrize("folds", [None, 2])
-@pytest.mark.parametrize("test", ["r-div", "h-div", "score", "omnibus", "ks-loss", "c2st-l"])
+@pytest.mark.parametrize(
+    "test", ["r-div", "h-div", "cross-risk", "score", "omnibus", "ks-loss", "in-use", "c2st-l"]
+)
 def test_an_error_of_its_own_says_which_step_and_stays_the_cause(
     test: str, folds: int | None
 ) -> None:
     model: Any = Unfinished("fit")
     settings: dict[str, Any] = {"model": model, "n_resamples": 19, "rng": 0}
-    if test != "c2st-l":
+    if test not in ("c2st-l", "in-use"):
         settings["folds"] = folds
     p, q = np.arange(40.0), np.arange(40.0) + 0.5
     with pytest.raises(

@@ -18,6 +18,7 @@ from rdiv.models import CrossFit, Frozen, Logistic, Mlp
 from rdiv.noisy_labels import LabelNoise, LabelNoiseDetector, flip_labels, split_by_loss
 from rdiv.noisy_labels.detection import class_probabilities
 from rdiv.noisy_labels.labelled import pool_labelled
+from rdiv.results import SCHEMA
 
 pytestmark = pytest.mark.trains
 
@@ -82,7 +83,7 @@ def test_a_document_survives_json(found: LabelNoise) -> None:
         document
     )
     assert [row["row"] for row in document["rows"]] == found.rows()["row"]
-    assert document["schema"] == 1
+    assert document["schema"] == SCHEMA
 
 
 def test_by_the_loss_the_split_is_that_of_the_paper() -> None:

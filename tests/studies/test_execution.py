@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -22,6 +23,7 @@ import rdiv
 from rdiv.sources import Hdgm, Pair
 from rdiv.studies import execution
 from rdiv.studies.execution import run_keys
+from rdiv.studies.trial import units_of
 
 distributed = pytest.importorskip("distributed", reason="needs the dask extra")
 
@@ -234,6 +236,19 @@ def test_a_scheduler_that_is_not_there(
     assert time.monotonic() - start < 3 + 5
 
 
+@pytest.mark.parametrize("scheduler", ["nonsense", "foo://somewhere:1"])
+def test_a_text_that_is_no_address_ends_at_once_and_says_so_alone(scheduler: str) -> None:
+    """A client of such a text would time out when the program ends, and write a traceback."""
+    command = ["power", "hdgm", "--discrepancy", "energy", "--sizes", "10", "--trials", "2"]
+    found = subprocess.run(
+        [sys.executable, "-m", "rdiv", *command, "--scheduler", scheduler],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert found.returncode == 2
+    (sentence,) = found.stderr.splitlines()
+    assert sentence.startswith(f"rdiv: no Dask scheduler answers at '{scheduler}'")
+
+
 def test_a_scheduler_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execution, "PATIENCE", 1)
     with (
@@ -273,13 +288,14 @@ def test_files_are_read_once_in_every_mode() -> None:
 
 def test_chunks_grow_to_a_fifth_of_a_second() -> None:
     pace = execution._Pace()
-    chunks = pace.chunks([key] for key in study(trials=1000).all_keys())
+    asked = study(trials=1000)
+    chunks = pace.chunks(units_of(asked, asked.all_keys()))
     assert len(next(chunks)) == 1
     for seconds, size in ((0.02, 10), (0.05, 4), (1.0, 1), (1e-9, execution.LARGEST_CHUNK)):
         pace.trials, pace.seconds = 100, 100 * seconds
         assert len(next(chunks)) == size
-    rest = [key for chunk in chunks for draw in chunk for key in draw]
-    assert len(rest) == 1000 - 1 - 10 - 4 - 1 - 64
+    rest = sum(len(unit) for chunk in chunks for unit in chunk)
+    assert rest == 1000 - 1 - 10 - 4 - 1 - 64
 
 
 def test_a_test_that_kills_its_process() -> None:

@@ -1,4 +1,4 @@
-"""A study as data: its keys, its contenders, its document, what it refuses."""
+"""A study as data: its keys, its tests, its document, what it refuses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.studies.toys import Learning, Plain, shifted
 
 import rdiv
-from rdiv.discrepancies import Energy, RDivergence
+from rdiv.discrepancies import Energy, Omnibus, RDivergence
 from rdiv.models import GaussianMixture
 from rdiv.sources import Blob, Hdgm, Higgs, Pair
 from rdiv.studies.study import StudyTest, as_study, as_study_test
@@ -31,8 +31,7 @@ def test_keys_cover_every_cell_exactly_once() -> None:
         sizes=(10, 20), trials=4, repeats=3, null=True,
     )  # fmt: skip
     keys = [
-        (key.source, key.contender, key.n, key.null, key.repeat, key.trial)
-        for key in asked.all_keys()
+        (key.source, key.test, key.n, key.null, key.repeat, key.trial) for key in asked.all_keys()
     ]
     wanted = [*product(range(3), range(2), (10, 20), (False, True), range(3), range(4))]
     assert Counter(keys) == Counter(wanted)
@@ -45,7 +44,7 @@ def test_cells_fill_evenly() -> None:
     asked = study(["blob", "hdgm"], ["energy", "r-div"], sizes=(10, 20), trials=5, null=True)
     counts: Counter[Any] = Counter()
     for key in asked.all_keys():
-        counts[key.source, key.contender, key.n, key.null] += 1
+        counts[key.source, key.test, key.n, key.null] += 1
         if len(counts) == 16:
             assert max(counts.values()) - min(counts.values()) <= 1
 
@@ -93,15 +92,15 @@ def test_the_document_changes_with_the_data_of_a_pair() -> None:
         (Learning(), ("Learning", None), "Learning"),
     ],
 )
-def test_contenders(given: Any, text: tuple[str, str | None], label: str) -> None:
-    contender = as_study_test(given)
-    assert contender.texts(Blob()) == text
-    assert contender.label(Blob()) == label
-    assert as_study_test(contender) is contender
+def test_study_tests(given: Any, text: tuple[str, str | None], label: str) -> None:
+    test = as_study_test(given)
+    assert test.names(Blob()) == text
+    assert test.label(Blob()) == label
+    assert as_study_test(test) is test
 
 
 def test_a_source_without_a_model_leaves_the_choice_to_the_data() -> None:
-    assert as_study_test("r-div").texts(Pair([1.0], [1.0])) == ("r-div", None)
+    assert as_study_test("r-div").names(Pair([1.0], [1.0])) == ("r-div", None)
     found = rdiv.power_study(shifted, "r-div", sizes=10, trials=1)
     assert found.table()["model"] == ["kde"]
 
@@ -116,7 +115,7 @@ def test_a_source_without_a_model_leaves_the_choice_to_the_data() -> None:
         (3, TypeError, "a name or have prepare\\(pool, rng\\), got int"),
     ],
 )
-def test_what_is_no_contender(given: Any, error: type[Exception], sentence: str) -> None:
+def test_what_is_no_study_test(given: Any, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         as_study_test(given)
 
@@ -148,8 +147,18 @@ def test_what_is_no_study(settings: dict[str, Any], sentence: str) -> None:
         study(**settings)
 
 
-def test_two_studies_are_two() -> None:
-    assert study().token != study().token
-    assert "token" not in study().to_dict()
-    assert "token" not in repr(study())
-    assert isinstance(study().contenders[0], StudyTest)
+@pytest.mark.parametrize(
+    ("test", "learns"),
+    [
+        ("r-div", False), ("omnibus", False), ("energy", False), ("mmd-o", False), ("me", True),
+        ("mmd-d", True), ("c2st-l:logistic", True), ("l-div", True), (Learning(), True),
+        (Omnibus(members=[Energy(), Learning()]), True), (Plain(), False),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_which_tests_learn_from_a_separate_draw(test: Any, learns: bool) -> None:
+    for train in ("half", "fresh"):
+        asked = study("higgs", test, train=train)
+        fresh = [asked.is_fresh(key) for key in asked.all_keys()]
+        assert fresh == [learns and train == "fresh"] * 3
+    assert isinstance(asked.tests[0], StudyTest)

@@ -22,13 +22,23 @@ from tests.studies.toys import (
 )
 
 import rdiv
-from rdiv.discrepancies import Energy, HDivergence, LogitC2st, Omnibus, RDivergence
+from rdiv.discrepancies import (
+    AccuracyC2st,
+    DeepMmd,
+    Energy,
+    HDivergence,
+    LogitC2st,
+    Omnibus,
+    RDivergence,
+    Score,
+)
 from rdiv.models import CrossFit, GaussianMixture, KernelDensity, Logistic, Training
 from rdiv.models.networks.default_networks import NetworkClassifier
-from rdiv.samples import Pool
+from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.sources import Hdgm
 from rdiv.studies import trial
-from rdiv.studies.trial import Fits, run_trial
+from rdiv.studies.one_fit import by_model, with_one_fit
+from rdiv.studies.trial import run_trial, units_of
 
 
 @pytest.fixture(autouse=True)
@@ -321,29 +331,75 @@ def test_both_c2st_learn_from_one_training(
     assert len(fits) == 2 * wanted
 
 
-def test_other_models_are_fitted_anew() -> None:
-    pool = Pool(np.arange(8.0)[:, None])
-    fits = Fits()
-    for model in (KernelDensity(), KernelDensity(bandwidth=0.5), KernelDensity()):
-        fits.shared(RDivergence(model)).prepare(pool, np.random.default_rng(0))
-    assert len(fits.pooled) == 2
+POOLED = pool_samples(np.arange(8.0), np.arange(8.0) ** 2, rng=0)
 
 
-def test_a_test_that_draws_after_its_fit_finds_the_stream_as_the_fit_left_it() -> None:
-    pool = Pool(np.random.default_rng(0).normal(size=(30, 2)))
+@dataclass(frozen=True)
+class OnPool:
+    test: Any
+    pooled: PooledSamples = POOLED
+
+
+def groups(*tests: Any) -> list[list[Any]]:
+    return [[trial.test for trial in group] for group in by_model([OnPool(t) for t in tests])]
+
+
+def test_tests_are_grouped_by_what_is_fitted() -> None:
+    kde, narrow = KernelDensity(), KernelDensity(bandwidth=0.5)
+    first, other, again = RDivergence(kde), RDivergence(narrow), HDivergence(KernelDensity())
+    assert groups(first, other, again) == [[first, again], [other]]
+    accuracy, logit, pooled = AccuracyC2st(Logistic()), LogitC2st(Logistic()), Score(Logistic())
+    assert groups(accuracy, pooled, logit) == [[accuracy, logit], [pooled]]  # one learns on a half
+
+
+def test_tests_that_learn_or_have_no_model_are_alone() -> None:
+    alone = [Energy(), Energy(), Learning(), Learning(), Omnibus(members=[Energy()]), DeepMmd()]
+    assert groups(*alone) == [[test] for test in alone]
+    (trial,) = [OnPool(Energy())]
+    assert with_one_fit([trial]) == [trial.test]
+
+
+def test_other_pools_are_other_fits() -> None:
+    pooled = pool_samples(np.arange(8.0), np.arange(8.0) ** 3, rng=0)
+    test = RDivergence(KernelDensity())
+    assert len(by_model([OnPool(test), OnPool(test, pooled), OnPool(test)])) == 2
+
+
+def test_refits_have_the_seed_that_the_test_alone_gives_them() -> None:
+    x = np.random.default_rng(0).normal(size=(30, 2))
+    pooled = pool_samples(x[:12], x[12:], rng=1)
     masks = np.random.default_rng(1).permuted(np.tile(np.arange(30) < 12, (2, 1)), axis=1)
     test = HDivergence(CrossFit(GaussianMixture(), 3), warm=False)
-    alone = test.prepare(pool, np.random.default_rng(1)).statistic(masks)
-    fits = Fits()
-    for _ in range(3):
-        prepared = fits.shared(test).prepare(pool, np.random.default_rng(1))
+    alone = test.prepare(pooled.pool, pooled.stream("fit")).statistic(masks)
+    group = [OnPool(test, pooled), OnPool(RDivergence(test.model), pooled), OnPool(test, pooled)]
+    shared = [ready.prepare(pooled.pool, None) for ready in with_one_fit(group)]
+    for prepared in (shared[0], shared[2]):
         assert np.array_equal(prepared.statistic(masks), alone)
-    assert len(fits.pooled) == 1
 
 
-def test_tests_that_learn_or_have_no_model_run_as_they_are() -> None:
-    for test in (Energy(), Learning(), Omnibus(members=[Energy()])):
-        assert Fits().shared(test) is test
+def test_a_training_belongs_to_the_trials_of_one_repeat_of_a_cell() -> None:
+    asked = study(shifted, ["energy", Learning("a"), Learning("b")], sizes=(10, 20), trials=6,
+                  repeats=2, null=True, train="fresh", share_fits=True)  # fmt: skip
+    units = [*units_of(asked, asked.all_keys())]
+    fresh = [unit for unit in units if unit.fresh]
+    assert len(fresh) == 2 * 2 * 2  # sizes, nulls and repeats
+    for unit in fresh:
+        keys = [key for draw in unit.draws for key in draw]
+        assert len({(key.source, key.n, key.null, key.repeat) for key in keys}) == 1
+        assert sorted((key.trial, key.test) for key in keys) == [
+            (trial, test) for trial in range(6) for test in (1, 2)
+        ]
+    assert [len(unit) for unit in units if not unit.fresh] == [1] * (2 * 2 * 2 * 6)
+    assert sum(map(len, units)) == len([*asked.all_keys()])
+
+
+def test_few_trainings_are_made_anew_for_every_job() -> None:
+    asked = study(shifted, Learning(), trials=5, train="fresh")
+    for n_jobs, sizes in ((1, [5]), (2, [3, 2]), (4, [2, 1, 1, 1]), (9, [1] * 5)):
+        units = [*units_of(asked, asked.all_keys(), n_jobs)]
+        assert [len(unit) for unit in units] == sizes
+    many = study(shifted, Learning(), sizes=(10, 20, 30), trials=5, train="fresh")
+    assert [len(unit) for unit in units_of(many, many.all_keys(), 3)] == [5, 5, 5]
 
 
 @pytest.mark.parametrize("test", ["energy", "c2st-s:logistic", "r-div:pca", "r-div:logistic"])
@@ -362,6 +418,6 @@ def test_a_study_takes_the_task_that_the_test_alone_takes(test: str) -> None:
         drawn.p, drawn.q, name, model=model or None, n_resamples=19, rng=drawn.seed
     )
     assert (row["statistic"], row["pvalue"]) == (alone.statistic, alone.pvalue)
-    built = asked.contenders[0].choice(asked.sources[0], supervised=True).build(drawn.p)  # type: ignore[arg-type]
+    built = asked.tests[0].choice(asked.sources[0], supervised=True).build(drawn.p)  # type: ignore[arg-type]
     (again,) = rows(labelled, built, sizes=[30], trials=1)
     assert (again["statistic"], again["pvalue"]) == (row["statistic"], row["pvalue"])

@@ -12,7 +12,7 @@ from rdiv.errors import InputError
 from rdiv.remarks import NOT_EQUALITY
 
 if TYPE_CHECKING:
-    from rdiv.comparison.levels_result import Comparisons, Level
+    from rdiv.comparison.levels_result import Comparisons
     from rdiv.comparison.result import Comparison
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "summary_of_many",
 ]
 
-_MOST_WARNINGS = 8  # of many comparisons; the document has them all
 _IN_PYTHON = re.compile(r" \(drop=\[.*?\] in Python\)")
 _MARGIN = " as the equivalence margin"
 
@@ -96,7 +95,7 @@ def summary_of_many(
     found: Comparisons, files: Sequence[str], min_gap: float | None, html: str | None
 ) -> Summary:
     """Many comparisons: one line each, how they were tested, a warning about further looks."""
-    lines = [*_warnings(found), *found.details()]
+    lines = [_for_a_command(line) for line in found.details()]
     named = f", {files[1]} (current)" if len(files) == 2 else ""
     lines.append(f"files: {files[0]} (reference){named}")
     if min_gap is not None:
@@ -118,27 +117,6 @@ def _min_gap_finding(found: Comparison, min_gap: float) -> str:
     if shift_matters(found, min_gap):
         return f"the interval lies entirely outside {span}, so this shift counts"
     return f"the interval overlaps {span}, so this shift does not count"
-
-
-def _warnings(found: Comparisons) -> list[str]:
-    """Every warning once, with the levels that it is about unless it is about all of them."""
-    tested = [level for level in found.levels if level.comparison is not None]
-    about: dict[str, list[Level]] = {}
-    for level in tested:
-        assert level.comparison is not None
-        for text in level.comparison.warnings:
-            about.setdefault(_for_a_command(text), []).append(level)
-    lines = []
-    for text, levels in list(about.items())[:_MOST_WARNINGS]:
-        where = "" if len(levels) == len(tested) else f"{_some(levels)}: "
-        lines.append(f"warning: {where}{text}")
-    left = len(about) - len(lines)
-    return [*lines, *([f"warning: {left} more are in the JSON document"] if left else [])]
-
-
-def _some(levels: Sequence[Level]) -> str:
-    names = [level.name for level in levels[:3]]
-    return ", ".join(names) + (f" and {len(levels) - 3} more" if len(levels) > 3 else "")
 
 
 def _for_a_command(text: str) -> str:

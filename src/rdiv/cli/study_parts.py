@@ -42,6 +42,7 @@ def source_of(text: str, *, ratio: float | None = None, data_dir: str | None = N
     """
     from rdiv.names import chosen
     from rdiv.sources import BY_NAME, as_source
+    from rdiv.sources.protocol import in_memory
 
     name, colon, rest = text.partition(":")
     if colon and "=" not in rest and name not in BY_NAME:
@@ -56,7 +57,7 @@ def source_of(text: str, *, ratio: float | None = None, data_dir: str | None = N
             source = replace(source, data_dir=Path(data_dir))
     if ratio is not None:
         source = _with_ratio(source, ratio)
-    return source.loaded() if hasattr(source, "loaded") else source
+    return in_memory(source)
 
 
 def pair_source(

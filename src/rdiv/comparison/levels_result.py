@@ -17,6 +17,7 @@ from rdiv.results import SCHEMA, as_json, plain
 __all__ = ["Comparisons", "Level"]
 
 _LISTED = 40  # most levels that the text lists one by one
+_WARNED = 10  # most warnings that the text lists
 _NAMED = 3  # levels that the headline names
 _METHODS = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 
@@ -94,6 +95,11 @@ def _word(level: Level) -> str:
     return level.direction or kinds[str(level.verdict)]
 
 
+def _names(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
+
+
 def _claim(test: Any) -> str:
     within = "within" if test.kind == "equivalence" else "not worse than"
     return f"{within} {test.margin:g}"
@@ -152,6 +158,18 @@ class Comparisons:
         return tuple(level for level in self.levels if level.comparison is not None)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of all levels; each names its levels, unless it is about all of them."""
+        found: dict[str, list[str]] = {}
+        for level in self.tested:
+            for text in () if level.comparison is None else level.comparison.warnings:
+                found.setdefault(text, []).append(level.name)
+        return tuple(
+            text if len(names) == len(self.tested) else f"{_names(names)}: {text}"
+            for text, names in found.items()
+        )
+
+    @property
     def verdict(self) -> Verdict:
         """The most serious verdict of any level."""
         found = {level.verdict for level in self.levels}
@@ -165,7 +183,7 @@ class Comparisons:
     def _repr_html_(self) -> str:
         from rdiv.report import short_block
 
-        return short_block(f"{len(self.tested)} levels", self.headline(), self.details())
+        return short_block(f"{len(self.tested)} {self.unit}s", self.headline(), self.details())
 
     def headline(self) -> str:
         """The finding in one sentence."""
@@ -190,9 +208,13 @@ class Comparisons:
         if len(self.levels) > _LISTED:
             listed = tuple(level for level in self.levels if level.shifted)[:_LISTED]
         left = len(self.levels) - len(listed)
+        warnings = self.warnings
+        more = len(warnings) - _WARNED
         return [
+            *(f"warning: {text}" for text in warnings[:_WARNED]),
+            *([f"warning: {more} more are in the JSON"] if more > 0 else []),
             *(f"{level.name}: {level.line()}" for level in listed),
-            *([f"not listed: {left} levels, all of them in the JSON"] if left else []),
+            *([f"not listed: {left} {self.unit}s, all of them in the JSON"] if left else []),
             f"together: {_METHODS[self.correction]} over {len(self.tested)} {self.unit}s at alpha "
             f"{self.alpha:g}; intervals hold for all of them at once",
             f"permutations: {self.n_resamples} per {self.unit}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rdiv.discrepancies.resolve import Choice, choose
@@ -38,12 +38,16 @@ class Models:
     kind : str, optional
         The only task of these models.
     notes : mapping
+        About the shared model.
+    used_notes : mapping
+        About the model in use, where rdiv trains it.
     """
 
     given: Model | None
     shared: Callable[[Pool], Model] | None
     kind: str | None
     notes: Mapping[str, Any]
+    used_notes: Mapping[str, Any] = field(default_factory=dict)
 
     def settled(self, pool: Pool) -> tuple[Model, Model | None]:
         """The model in use and the shared one."""
@@ -84,7 +88,8 @@ def choose_models(
                 "rdiv trains this one anyway, so leave retrain= out."
             )
         choice = chosen(model)
-        return Models(None, lambda pool: choice.build(pool).model, choice.kind, choice.notes)
+        used = choose("in-use", model=model, supervised=supervised).notes
+        return Models(None, lambda pool: choice.build(pool).model, choice.kind, choice.notes, used)
     if retrain is None or (loss is not None and not supervised):
         _refuse_retrain(retrain)
         return Models(given, None, task_of(given), {})
@@ -137,4 +142,3 @@ def _one_task(own: str | None, shared: str | None) -> str | None:
             f"the model in use does {own} and the one to retrain {shared}; choose another retrain=."
         )
     return own or shared
-

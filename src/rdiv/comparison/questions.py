@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.comparison.models import Models
-from rdiv.discrepancies.in_use import InUse
+from rdiv.discrepancies.in_use import InUse, TrainedOnReference
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import Estimate, mean_estimate
 from rdiv.inference.prepared import Prepared
 from rdiv.models import Model
-from rdiv.models.protocol import is_given, is_held_out, loss_name
+from rdiv.models.protocol import FittedModel, fit_model, is_given, is_held_out, loss_name
 from rdiv.results import TwoSampleResult
 from rdiv.samples.pooling import PooledSamples
 from rdiv.two_sample import (
     part_of_reference,
+    run_fitted,
     run_learned,
     run_model_tests,
-    run_test,
     split_reference,
 )
 
@@ -48,6 +49,8 @@ class Answer:
         Whether no row's loss is of a model that was fitted to the row.
     loss : str
         What the losses are.
+    fitted : TrainedOnReference, FittedModel or None
+        The model in use: what was trained on part A, or the given one.
     """
 
     prepared: Prepared
@@ -55,6 +58,7 @@ class Answer:
     rows: NDArray[np.intp]
     held_out: bool
     loss: str
+    fitted: TrainedOnReference | FittedModel | None = None
 
     @property
     def losses(self) -> Floats:
@@ -154,7 +158,9 @@ def ask(
     """Ask all questions that can be asked of these models."""
     used, shared = models.settled(pooled.pool)
     notes = dict(models.notes)
-    in_use, results = _ask_in_use(used, pooled, settings, train_share, notes)
+    in_use, results = _ask_in_use(
+        used, pooled, settings, train_share, notes, said=models.used_notes
+    )
     everything = np.arange(len(pooled.pool))
     together, score, same = None, None, False
     if shared is not None:
@@ -175,13 +181,16 @@ def _ask_in_use(
     settings: PermutationSettings,
     train_share: float,
     notes: dict[str, Any],
+    *,
+    said: Mapping[str, Any],
 ) -> tuple[Answer | None, dict[str, TwoSampleResult]]:
     """The losses of the model in use, on rows that it was not trained on."""
     test, loss = InUse(model, train_share=train_share), loss_name(model, pooled.pool)
     if is_given(model):
-        result, prepared = run_test(test, pooled, settings)
+        fitted = fit_model(model, pooled.pool, pooled.stream("fit"))
+        result, prepared = run_fitted(test, fitted, pooled, settings)
         rows = np.arange(len(pooled.pool))
-        return Answer(prepared, pooled, rows, True, loss), {"in-use": result}
+        return Answer(prepared, pooled, rows, True, loss, fitted), {"in-use": result}
     part = part_of_reference(pooled, train_share)
     if len(part) < FEWEST_TRAINED:
         notes["in use"] = (
@@ -190,5 +199,6 @@ def _ask_in_use(
         )
         return None, {}
     split = split_reference(pooled, train_share, part)
-    result, prepared = run_learned(test, split, pooled, settings)
-    return Answer(prepared, split.tested, split.rows, True, loss), {"in-use": result}
+    learned = split.learned(test)
+    result, prepared = run_learned(test, learned, split, pooled, settings, notes=said)
+    return Answer(prepared, split.tested, split.rows, True, loss, learned), {"in-use": result}

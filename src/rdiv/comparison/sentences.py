@@ -84,7 +84,7 @@ def leading_model(found: Comparison) -> str:
     label = _FOLDS.sub("", short_label(str(test.model)))
     rows = test.notes.get("rows trained on")
     if found.leading == "r-div":
-        return f"{_article(label)} {label} model trained on both samples"
+        return f"{_shared_model(found)} trained on both samples"
     if rows is not None:
         return f"{_article(label)} {label} model trained on {rows} reference rows"
     return f"the model in use ({label})"
@@ -115,18 +115,14 @@ def short_label(label: str) -> str:
     return f"{called[0]}(...{last}){ending}"
 
 
-def _has_logged_losses(found: Comparison) -> bool:
-    """Whether the model in use is known by its losses alone: then there is no task."""
-    return found.labels is None and str(found.results[found.leading].model).startswith("losses in")
-
-
 def _article(label: str) -> str:
     return "an" if label[:1].lower() in "aeiou" or label.startswith("mlp") else "a"
 
 
-def _shared_words(found: Comparison) -> str:
+def _shared_model(found: Comparison) -> str:
+    """The shared model by its name; how many folds it was fitted in stands with the numbers."""
     label = _FOLDS.sub("", short_label(str(found.results["r-div"].model)))
-    return f"{_article(label)} {label} model that has seen both samples"
+    return f"{_article(label)} {label} model"
 
 
 def headline(found: Comparison) -> str:
@@ -153,7 +149,7 @@ def _no_shift(found: Comparison) -> str:
 def _risk_shift(found: Comparison) -> str:
     test = found.results[found.leading]
     model, losses = leading_model(found), _from_to(test)
-    if test.notes.get("task") == "density" and not _has_logged_losses(found):
+    if _task(test) == "density":
         more = "more" if found.direction == "worse" else "less"
         return f"Risk shift: current rows surprise {model} {more}: {_loss(found)} {losses}."
     return f"Risk shift: {model} does {found.direction} on current: {_loss(found)} {losses}."
@@ -162,13 +158,13 @@ def _risk_shift(found: Comparison) -> str:
 def _hidden_shift(found: Comparison) -> str:
     """What was found, and of which model nothing was shown."""
     alpha = found.results[found.leading].alpha
-    unshown = f"a change of the mean loss of {leading_model(found)} was not shown"
+    unshown = f"a change of the mean {_loss(found)} of {leading_model(found)} was not shown"
     if found.leading == "in-use" and found.adjusted_pvalues["r-div"] <= alpha:
         test = found.results["r-div"]
         word = "worse" if (found.shared_gap or 0) > 0 else "better"
         return (
-            f"Hidden shift: {_shared_words(found)} does {word} on current "
-            f"({_shared_loss(found)} {_from_to(test)}), while {unshown}."
+            f"Hidden shift: {_shared_model(found)} that has seen both samples does {word} on "
+            f"current ({_shared_loss(found)} {_from_to(test)}), while {unshown}."
         )
     return f"Hidden shift: the two samples would train different models, while {unshown}."
 
@@ -176,8 +172,15 @@ def _hidden_shift(found: Comparison) -> str:
 def _unclear_shift(found: Comparison) -> str:
     return (
         f"Shift, kind not established: the questions together show a difference (p = "
-        f"{found.pvalue:.3g}), none of them does alone."
+        f"{found.pvalue:.3g}), none of them does alone; a change of the mean {_loss(found)} of "
+        f"{leading_model(found)} was not shown."
     )
+
+
+def _task(test: TwoSampleResult) -> str:
+    """The task of the model; losses that were logged may be of any."""
+    logged = str(test.model).startswith("losses in column ")
+    return "unknown, losses were logged" if logged else str(test.notes["task"])
 
 
 def _from_to(test: TwoSampleResult) -> str:
@@ -212,14 +215,14 @@ def advice(found: Comparison) -> str:
 
 
 def _nothing(found: Comparison) -> str:
+    if found.notes.get("identical"):
+        return "There is nothing to compare. Check that the right files were given."
     if found.drivers is not None and found.drivers.confirmed_slices():
         where = found.drivers.confirmed_slices()[0].condition
         return visible(
             f"No shift of the mean loss was found, but the loss did change where {where}. Look at "
             "that slice first."
         )
-    if found.notes.get("identical"):
-        return "There is nothing to compare. Check that the right files were given."
     if found.equivalence is not None and found.equivalence.shown:
         return "Nothing was found to act on, and the gap was shown to lie within your margin."
     return (
@@ -296,8 +299,8 @@ def details(found: Comparison) -> list[str]:
         *_pvalue_lines(found),
         *(f"remark: {text}" for text in verdict_remarks(found)),
         *margins,
-        f"rows: {test.n_p} reference{_trained(test)}, {test.n_q} current; {_task(found)}"
-        f"seed {test.seed}",
+        f"rows: {test.n_p} reference{_trained(test)}, {test.n_q} current; "
+        f"task: {_task(test)}; seed {test.seed}",
         *_inputs(found),
         *_carriers(found),
     ]
@@ -307,11 +310,6 @@ def details(found: Comparison) -> list[str]:
 def _trained(test: TwoSampleResult) -> str:
     rows = test.notes.get("rows trained on")
     return "" if rows is None else f" ({rows} to train, {test.n_p - rows} to compare)"
-
-
-def _task(found: Comparison) -> str:
-    task = found.results[found.leading].notes["task"]
-    return "" if _has_logged_losses(found) else f"task: {task}; "
 
 
 def _gap_lines(found: Comparison) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import log
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.discrepancies.protocol import Discrepancy
 from rdiv.errors import InputError
 from rdiv.inference.mean_gaps import mean_gaps
 from rdiv.inference.prepared import Masks, Prepared
@@ -28,7 +29,7 @@ from rdiv.models.protocol import (
 from rdiv.names import spelled
 from rdiv.samples.pool import Pool
 
-__all__ = ["AccuracyC2st", "LogitC2st", "Scored", "fit_classifier"]
+__all__ = ["AccuracyC2st", "LearnsClassifier", "LogitC2st", "Scored", "fit_classifier"]
 
 LABELS = np.array(["q", "p"])
 
@@ -154,6 +155,20 @@ class LogitC2st:
     def from_classifier(self, fitted: FittedModel, is_p: NDArray[np.bool_]) -> Scored:
         """The same from a classifier that is trained already."""
         return Scored(fitted, int(is_p.sum()), int((~is_p).sum()), accuracy=False)
+
+
+@runtime_checkable
+class LearnsClassifier(Protocol):
+    """A test that learns nothing but a classifier of p against q, and so can share it."""
+
+    @property
+    def model(self) -> Model:
+        """The classifier before its training."""
+        ...
+
+    def from_classifier(self, fitted: FittedModel, is_p: NDArray[np.bool_]) -> Discrepancy:
+        """What `learn` gives, from a classifier that is trained already."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

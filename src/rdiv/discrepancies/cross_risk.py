@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.h_divergence import two_risks
+from rdiv.discrepancies.protocol import refit_seed
 from rdiv.discrepancies.split_fits import refittable, split_fits
 from rdiv.inference.prepared import Masks, Prepared
-from rdiv.models.protocol import FittedModel, Model
+from rdiv.models.protocol import FittedModel, Model, fit_model
 from rdiv.samples.pool import Pool
 
 __all__ = ["CrossRisk"]
@@ -56,11 +57,12 @@ class CrossRisk:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the pooled model; splits are fitted when they are asked for."""
-        return self.after_fit(self.model.fit(pool, rng), pool, rng)
+        fitted = fit_model(self.model, pool, rng)
+        return self.after_fit(fitted, pool, refit_seed(rng))
 
-    def after_fit(self, fitted: FittedModel, pool: Pool, rng: np.random.Generator) -> Prepared:
-        """The same from the pooled fit and the stream as the fit left it."""
-        splits = split_fits(self.model, fitted, pool, rng, warm=self.warm)
+    def after_fit(self, fitted: FittedModel, pool: Pool, seed: int) -> Prepared:
+        """The same from the pooled fit and the seed of the refits."""
+        splits = split_fits(self.model, fitted, pool, seed, warm=self.warm)
 
         def statistic(masks: Masks) -> NDArray[np.float64]:
             excess = np.abs(splits.crossed_risks(masks) - splits.pooled_risk)

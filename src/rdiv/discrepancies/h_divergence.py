@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.discrepancies.protocol import refit_seed
 from rdiv.discrepancies.split_fits import SplitFits, refittable, split_fits
 from rdiv.errors import InputError
 from rdiv.inference.prepared import Masks, Observed, Prepared
-from rdiv.models.protocol import FittedModel, Model
+from rdiv.models.protocol import FittedModel, Model, fit_model
 from rdiv.samples.pool import Pool
 
 __all__ = ["HDivergence"]
@@ -77,11 +78,12 @@ class HDivergence:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the pooled model; splits are fitted when they are asked for."""
-        return self.after_fit(self.model.fit(pool, rng), pool, rng)
+        fitted = fit_model(self.model, pool, rng)
+        return self.after_fit(fitted, pool, refit_seed(rng))
 
-    def after_fit(self, fitted: FittedModel, pool: Pool, rng: np.random.Generator) -> Prepared:
-        """The same from the pooled fit and the stream as the fit left it."""
-        splits = split_fits(self.model, fitted, pool, rng, warm=self.warm)
+    def after_fit(self, fitted: FittedModel, pool: Pool, seed: int) -> Prepared:
+        """The same from the pooled fit and the seed of the refits."""
+        splits = split_fits(self.model, fitted, pool, seed, warm=self.warm)
         return Prepared(
             statistic=lambda masks: self._gain(splits, masks),
             observed=lambda is_p: two_risks(splits.own_risks(is_p[None])),

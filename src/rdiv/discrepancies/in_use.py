@@ -110,7 +110,11 @@ class InUse:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Losses of a given model."""
-        return RDivergence(self.model, studentize=self.studentize).prepare(pool, rng)
+        return self.from_fit(fit_model(self.model, pool, rng), pool)
+
+    def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
+        """The same from an already fitted model."""
+        return RDivergence(self.model, studentize=self.studentize).from_fit(fitted, pool)
 
 
 @dataclass(frozen=True, eq=False)

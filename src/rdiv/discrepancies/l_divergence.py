@@ -18,7 +18,7 @@ from rdiv.models.networks.modules import is_module, tensor
 from rdiv.models.networks.torch_model import FittedTorchModel
 from rdiv.models.networks.training import Training, train
 from rdiv.models.networks.updates import batchable_rows
-from rdiv.models.protocol import FittedModel, check_losses, fit_model, losses_of, task_of
+from rdiv.models.protocol import FittedModel, Model, check_losses, fit_model, losses_of, task_of
 from rdiv.samples.pool import Pool
 
 __all__ = ["LDivergence", "LearnedGap", "climb_gap"]
@@ -212,15 +212,14 @@ def _as_hypothesis(model: Any) -> BoundedNetwork:
 
 
 def _as_listed(hypothesis: Any) -> Any:
-    settled = hasattr(hypothesis, "losses") and not hasattr(hypothesis, "fit")
-    function = callable(hypothesis) and not hasattr(hypothesis, "fit")
-    return hypothesis if settled or function else as_model(hypothesis)
+    ready = isinstance(hypothesis, FittedModel) or callable(hypothesis)
+    return hypothesis if ready and not isinstance(hypothesis, Model) else as_model(hypothesis)
 
 
 def _listed_losses(hypothesis: Any, pool: Pool, rng: np.random.Generator) -> NDArray[np.float64]:
-    if hasattr(hypothesis, "fit"):
+    if isinstance(hypothesis, Model):
         losses = losses_of(fit_model(hypothesis, pool, rng), pool)
-    elif hasattr(hypothesis, "losses"):
+    elif isinstance(hypothesis, FittedModel):
         losses = losses_of(hypothesis, pool)
     else:
         losses = hypothesis(pool)

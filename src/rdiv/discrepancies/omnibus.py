@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.discrepancies.protocol import (
-    how_it_learns,
-    is_discrepancy,
-    model_of,
-)
+from rdiv.discrepancies.protocol import FromFit, how_it_learns, is_discrepancy, model_of
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.score import Score
 from rdiv.errors import InputError, InputTypeError
@@ -115,18 +111,16 @@ class Omnibus:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Prepare every member; equal models are fitted once."""
-        return self._prepared(_Fits(pool, rng))
+        return self._prepared(_Fits(pool, rng).prepare)
 
-    def after_fit(self, fitted: FittedModel, pool: Pool, rng: np.random.Generator) -> Prepared:
-        """The same from the fit of `model` and the stream as the fit left it."""
+    def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
+        """The same from an already fitted `model`."""
         assert self.model is not None, "an omnibus of members has no one model"
-        return self._prepared(_Fits(pool, rng, [(self.model, fitted)]))
+        return self._prepared(lambda member: member.from_fit(fitted, pool))
 
-    def _prepared(self, fits: _Fits) -> Prepared:
+    def _prepared(self, prepare: Callable[[Any], Prepared]) -> Prepared:
         name = _namer(self.levels)
-        levels = [
-            _unique((name(each), fits.prepare(each)) for each in level) for level in self.levels
-        ]
+        levels = [_unique((name(each), prepare(each)) for each in level) for level in self.levels]
         return combined(_unique((" or ".join(level), combined(level)) for level in levels))
 
 
@@ -139,11 +133,11 @@ class _Fits:
     known: list[tuple[Model, FittedModel]] = field(default_factory=list)
 
     def prepare(self, member: Any) -> Prepared:
-        model, from_fit = model_of(member), getattr(member, "from_fit", None)
-        if model is None or from_fit is None:
+        model = model_of(member)
+        if model is None or not isinstance(member, FromFit):
             found = member.prepare(self.pool, self.rng.spawn(1)[0])
         else:
-            found = from_fit(self._fitted(model), self.pool)
+            found = member.from_fit(self._fitted(model), self.pool)
         prepared = found if isinstance(found, Prepared) else Prepared(found)
         if prepared.refits:
             raise InputError(

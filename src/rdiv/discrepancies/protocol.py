@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
 from rdiv.inference.prepared import Prepared, Statistic
-from rdiv.models.protocol import Model
+from rdiv.models.protocol import FittedModel, Model
 from rdiv.names import texts_of
 from rdiv.samples.pool import Pool
 
 __all__ = [
     "Description",
     "Discrepancy",
+    "FromFit",
     "Learner",
     "Learning",
+    "RefitsSides",
     "describe",
     "how_it_learns",
     "is_discrepancy",
     "model_of",
+    "refit_seed",
     "train_share_of",
 ]
 
@@ -30,14 +33,45 @@ __all__ = [
 class Discrepancy(Protocol):
     """A distance between two samples that share a pool; usually a frozen dataclass of settings.
 
-    Those that rest on one fitted model also have ``from_fit(fitted, pool)``, so that several of
-    them can share the fit. Those that draw from the stream after their fit have
-    ``after_fit(fitted, pool, rng)`` instead, where `rng` is the stream as the fit left it.
+    Those that rest on one fitted model can share it with others: see `FromFit` and `RefitsSides`.
     """
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared | Statistic:
         """Do all costly work without the labels; a statistic may stand for a `Prepared`."""
         ...
+
+
+@runtime_checkable
+class FromFit(Protocol):
+    """A discrepancy that needs nothing but one fit of its model to the pool."""
+
+    @property
+    def model(self) -> Model | None:
+        """The model whose fit it takes."""
+        ...
+
+    def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
+        """What `prepare` gives, from a model that is fitted already."""
+        ...
+
+
+@runtime_checkable
+class RefitsSides(Protocol):
+    """A discrepancy that fits its model to the pool, and again to the sides of every split."""
+
+    @property
+    def model(self) -> Model | None:
+        """The model whose fit it takes."""
+        ...
+
+    def after_fit(self, fitted: FittedModel, pool: Pool, seed: int) -> Prepared:
+        """What `prepare` gives, from the pooled fit and the `refit_seed` of its stream."""
+        ...
+
+
+def refit_seed(rng: np.random.Generator) -> int:
+    """The seed of all refits, drawn from the stream of the pooled fit right after that fit."""
+    return int(rng.integers(2**63))
 
 
 Learning = Literal[False, "halves", "reference"]

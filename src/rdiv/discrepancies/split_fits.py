@@ -27,13 +27,12 @@ _SMALLEST_SUM = 1e-300  # a density that underflowed; its log costs 691 nats
 
 
 def split_fits(
-    model: Model, fitted: FittedModel, pool: Pool, rng: np.random.Generator, *, warm: bool
+    model: Model, fitted: FittedModel, pool: Pool, seed: int, *, warm: bool
 ) -> SplitFits:
-    """Functions from masks to risks of side fits; `rng` is the stream as the pooled fit left it."""
+    """Functions from masks to risks of side fits, all of whose randomness comes from `seed`."""
     if isinstance(fitted, FittedKernelDensity):
         return KernelSplits.of(fitted, pool)
-    entropy = int(rng.integers(2**63))
-    return RefitSplits(model, fitted, pool, entropy, warm, float(np.mean(losses_of(fitted, pool))))
+    return RefitSplits(model, fitted, pool, seed, warm, float(np.mean(losses_of(fitted, pool))))
 
 
 def refittable(model: object, name: str) -> Model:
@@ -105,7 +104,7 @@ class RefitSplits:
     model: Model
     fitted: FittedModel
     pool: Pool
-    entropy: int
+    seed: int
     warm: bool
     pooled_risk: float
 
@@ -141,7 +140,7 @@ class RefitSplits:
         """The random streams of both sides; the side that holds row 0 gets the first one."""
         first = mask if mask[0] else ~mask
         digest = hashlib.blake2b(np.packbits(first).tobytes(), digest_size=16).digest()
-        seeds = np.random.SeedSequence([self.entropy, int.from_bytes(digest)]).spawn(2)
+        seeds = np.random.SeedSequence([self.seed, int.from_bytes(digest)]).spawn(2)
         streams = [np.random.default_rng(seed) for seed in seeds]
         return streams if mask[0] else streams[::-1]
 

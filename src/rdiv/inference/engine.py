@@ -21,6 +21,7 @@ from rdiv.inference.prepared import Masks, Prepared
 from rdiv.inference.ties import at_least
 from rdiv.progress import counting
 from rdiv.threads import one_thread
+from rdiv.workers import in_order, useful_jobs
 
 __all__ = [
     "Null",
@@ -200,11 +201,12 @@ def _combine(prepared: Prepared, parts: NDArray[np.float64]) -> NDArray[np.float
 
 def _spread(function: Any, tasks: list[Any], n_jobs: int | None) -> list[Any]:
     """Run tasks in threads and keep their order; BLAS does the work and releases the lock."""
-    from joblib import Parallel, delayed, effective_n_jobs
+    from joblib import Parallel, delayed
 
-    if n_jobs in (None, 1) or len(tasks) < 2 or effective_n_jobs(n_jobs) == 1:
+    jobs = useful_jobs(n_jobs, len(tasks))
+    if jobs == 1:
         return [function(*task) for task in tasks]
-    results: list[Any] = Parallel(n_jobs=n_jobs, backend="threading")(
+    results: list[Any] = Parallel(n_jobs=jobs, backend="threading")(
         delayed(function)(*task) for task in tasks
     )
     return results
@@ -254,20 +256,15 @@ def _mask_stream(
 
 
 def _waves(draws: Iterator[Masks], n_jobs: int | None) -> Iterator[list[Masks]]:
-    from joblib import effective_n_jobs
-
-    size = 1 if n_jobs is None else effective_n_jobs(n_jobs)
+    size = useful_jobs(n_jobs)
     while wave := list(islice(draws, size)):
         yield wave
 
 
 def _refit_wave(prepared: Prepared, wave: list[Masks], n_jobs: int | None) -> list[float]:
-    from joblib import Parallel, delayed
-
     if len(wave) == 1:
         return [float(_evaluate(prepared, wave[0])[0, 0])]
-    values = Parallel(n_jobs=n_jobs)(delayed(_refit)(prepared, mask) for mask in wave)
-    return [float(value) for value in values]
+    return in_order(_refit, ((prepared, mask) for mask in wave), useful_jobs(n_jobs, len(wave)))
 
 
 def _refit(prepared: Prepared, mask: Masks) -> float:

@@ -30,6 +30,7 @@ from rdiv.progress import counting
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import places_among
 from rdiv.threads import one_thread
+from rdiv.workers import in_order, useful_jobs
 
 __all__ = ["CrossFit", "FittedCrossFit", "fold_of_rows", "fold_units"]
 
@@ -85,19 +86,17 @@ class CrossFit:
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedCrossFit:
         """Draw the folds and fit one model for each."""
-        from joblib import Parallel, delayed
-
         fold = fold_of_rows(pool, self.folds, rng)
         streams = rng.spawn(self.folds)
         others = (np.flatnonzero(fold != k) for k in range(self.folds))
         # Rows are copied when their turn comes: all folds at once would be several pools.
-        if self.n_jobs in (None, 1):
+        jobs = useful_jobs(self.n_jobs, self.folds)
+        if jobs == 1:
             fits = self._in_turn(pool, others, streams)
         else:
-            fits = Parallel(n_jobs=self.n_jobs)(
-                delayed(_fit)(self.model, pool.take(rows), stream)
-                for rows, stream in zip(others, streams, strict=True)
-            )
+            parts = zip(others, streams, strict=True)
+            tasks = ((self.model, pool.take(rows), stream) for rows, stream in parts)
+            fits = in_order(_fit, tasks, jobs)
         return FittedCrossFit(tuple(fits), fold, self.model, pool, rng.spawn(1)[0])
 
     def _in_turn(
@@ -151,6 +150,12 @@ class FittedCrossFit:
         if found is None:
             raise InputTypeError(f"{type(self.fits[0]).__name__} gives no probabilities.")
         return self._out_of_fold(pool, found)
+
+    @property
+    def residuals(self) -> PerRow | None:
+        """Function from a pool to derivatives in its predictions, where the model has them."""
+        residuals = self._each(residuals_of)
+        return None if residuals is None else lambda pool: self._out_of_fold(pool, residuals)
 
     @property
     def gradients(self) -> PerRow | None:

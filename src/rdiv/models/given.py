@@ -66,6 +66,15 @@ class LoggedPredictions:
         wrong: NDArray[np.float64] = (predicted != pool.y).astype(np.float64)
         return wrong
 
+    def predictions(self, pool: Pool) -> NDArray[np.float64]:
+        """What was predicted: probabilities, 0 and 1 for classes, or values; ``(n, K or 1)``."""
+        predicted = _known(pool.prediction, pool)
+        if predicted.ndim == 2 or pool.task == "regression":
+            return predicted.reshape(len(predicted), -1)
+        assert pool.classes is not None
+        chosen: NDArray[np.float64] = (predicted[:, None] == np.arange(len(pool.classes))) * 1.0
+        return chosen
+
     def loss_name(self, pool: Pool) -> str:
         """What the losses are."""
         if pool.task == "regression":

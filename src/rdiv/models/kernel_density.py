@@ -16,65 +16,52 @@ from rdiv.row_blocks import cut, rows_within
 from rdiv.samples.pool import Pool, require_finite
 
 __all__ = [
-    "FAST_RANGE",
-    "TILE",
     "FittedKernelDensity",
     "KernelDensity",
-    "Precision",
     "log_kernel_sums",
     "tiled_sums",
 ]
 
 
 Floats = NDArray[np.float64]
-Precision = Literal["float64", "float32"]
 
 TILE = 512  # 512 x 512 exponents: 2 MB in float64, which stays in cache
-# Per precision: the lowest exponent worth an exp, and the largest squared norm of a row (in
-# bandwidths) for which |a|^2 - 2ab + |b|^2 has not lost too many digits.
-FAST_RANGE: dict[Precision, tuple[float, float]] = {
-    "float64": (-700.0, 2.0**24),
-    "float32": (-80.0, 2.0**8),
-}
+LOWEST = -700.0  # the lowest exponent worth an exp
+LOWEST_FLOAT32 = -80.0
+# The largest squared norm of a row (in bandwidths) for which |a|^2 - 2ab + |b|^2 has not lost too
+# many digits.
+LARGEST_SQUARE = 2.0**24
 
 
-def log_kernel_sums(rows: Floats, train: Floats, counts: Floats, dtype: Precision) -> Floats:
+def log_kernel_sums(rows: Floats, train: Floats, counts: Floats) -> Floats:
     """``log(sum_j counts[j] * exp(-|row - train[j]|^2 / 2))`` for every row.
 
     The tiles leave out what an easy row cannot see: rows further away than the lowest exponent.
     Rows that are not easy (a sum lost to underflow, a norm too large for the expanded square)
-    are done again: float32 rows in float64, float64 rows with a shift.
+    are done again, with a shift.
     """
-    lowest, largest = FAST_RANGE[dtype]
     row_squares = np.einsum("ij,ij->i", rows, rows)
     train_squares = np.einsum("ij,ij->i", train, train)
-    if dtype == "float32" and (row_squares > largest).mean() > 0.5:
-        return log_kernel_sums(rows, train, counts, "float64")
-    reach = (np.sqrt(largest) + np.sqrt(-2 * lowest)) ** 2
+    reach = (np.sqrt(LARGEST_SQUARE) + np.sqrt(-2 * LOWEST)) ** 2
     near_train = train_squares <= reach
     sums = np.zeros(len(rows))
     if np.array_equal(rows, train):
-        sums[near_train] = tiled_sums(train[near_train], None, counts[near_train], dtype)
+        sums[near_train] = tiled_sums(train[near_train], None, counts[near_train])
     else:
         near = row_squares <= reach
-        sums[near] = tiled_sums(rows[near], train[near_train], counts[near_train], dtype)
-    hard = row_squares > largest
-    hard |= sums < counts.sum() * np.exp(lowest) / np.finfo(dtype).eps
+        sums[near] = tiled_sums(rows[near], train[near_train], counts[near_train])
+    hard = row_squares > LARGEST_SQUARE
+    hard |= sums < counts.sum() * np.exp(LOWEST) / np.finfo(np.float64).eps
     values = np.log(np.where(hard, 1.0, sums))
-    if dtype == "float32":
-        values[hard] = log_kernel_sums(rows[hard], train, counts, "float64")
-    else:
-        values[hard] = _shifted_log_sums(rows[hard], train, counts)
+    values[hard] = _shifted_log_sums(rows[hard], train, counts)
     return values
 
 
-def tiled_sums(rows: Floats, train: Floats | None, counts: Floats, dtype: Precision) -> Floats:
+def tiled_sums(rows: Floats, train: Floats | None, counts: Floats) -> Floats:
     """Kernel sums without a shift; ``train=None`` means the rows themselves, by symmetry."""
     symmetric = train is None
-    left, right = _factors(rows, rows if train is None else train, dtype)
-    weights = counts.astype(dtype)
-    lowest = weights.dtype.type(FAST_RANGE[dtype][0])
-    buffer = np.empty(TILE * TILE, dtype=dtype)
+    left, right = _factors(rows, rows if train is None else train)
+    buffer = np.empty(TILE * TILE)
     sums = np.zeros(len(rows))
     tiles = list(cut(len(right), TILE))
     for number, here in enumerate(cut(len(left), TILE)):
@@ -82,26 +69,22 @@ def tiled_sums(rows: Floats, train: Floats | None, counts: Floats, dtype: Precis
             a, b = left[here], right[there]
             kernel = buffer[: len(a) * len(b)].reshape(len(a), len(b))
             np.matmul(a, b.T, out=kernel)
-            np.maximum(kernel, lowest, out=kernel)  # exp is slow where it underflows
+            np.maximum(kernel, LOWEST, out=kernel)  # exp is slow where it underflows
             np.exp(kernel, out=kernel)
-            sums[here] += kernel @ weights[there]
+            sums[here] += kernel @ counts[there]
             if symmetric and there != here:
-                sums[there] += weights[here] @ kernel
+                sums[there] += counts[here] @ kernel
     return sums
 
 
-def _factors(rows: Floats, train: Floats, dtype: str) -> tuple[NDArray[np.floating], ...]:
+def _factors(rows: Floats, train: Floats) -> tuple[Floats, Floats]:
     """Two matrices whose product ``left @ right.T`` is minus half the squared distances."""
 
-    def columns(x: Floats) -> tuple[Floats, Floats, Floats]:
-        x = x.astype(dtype).astype(np.float64)  # the norm is that of the rounded row
-        return x, -0.5 * np.einsum("ij,ij->i", x, x)[:, None], np.ones((len(x), 1))
+    def columns(x: Floats) -> tuple[Floats, Floats]:
+        return -0.5 * np.einsum("ij,ij->i", x, x)[:, None], np.ones((len(x), 1))
 
-    (a, half_a, one_a), (b, half_b, one_b) = columns(rows), columns(train)
-    return (
-        np.hstack([a, half_a, one_a]).astype(dtype),
-        np.hstack([b, one_b, half_b]).astype(dtype),
-    )
+    (half_a, one_a), (half_b, one_b) = columns(rows), columns(train)
+    return np.hstack([rows, half_a, one_a]), np.hstack([train, one_b, half_b])
 
 
 def _shifted_log_sums(rows: Floats, train: Floats, counts: Floats) -> Floats:
@@ -111,7 +94,7 @@ def _shifted_log_sums(rows: Floats, train: Floats, counts: Floats) -> Floats:
         exponents = _exact_exponents(rows[block], train)
         highest = exponents.max(axis=1, keepdims=True)
         exponents -= highest
-        np.maximum(exponents, FAST_RANGE["float64"][0], out=exponents)
+        np.maximum(exponents, LOWEST, out=exponents)
         sums = np.exp(exponents, out=exponents) @ counts
         values[block] = highest[:, 0] + np.log(sums)
     return values
@@ -119,8 +102,8 @@ def _shifted_log_sums(rows: Floats, train: Floats, counts: Floats) -> Floats:
 
 def _exact_exponents(rows: Floats, train: Floats) -> Floats:
     """Minus half the squared distances, from differences where the expanded square is too rough."""
-    if (rows**2).sum(axis=1).max() <= FAST_RANGE["float64"][1]:
-        left, right = _factors(rows, train, "float64")
+    if (rows**2).sum(axis=1).max() <= LARGEST_SQUARE:
+        left, right = _factors(rows, train)
         product: Floats = left @ right.T
         return product
     from scipy.spatial.distance import cdist
@@ -147,16 +130,12 @@ class KernelDensity:
         Kernel covariance: that of the pool, or its diagonal only. Prefer ``"diagonal"`` when
         there are about as many columns as rows: full whitening then puts all rows equally far
         from each other.
-    dtype : {"float64", "float32"}
-        Precision of the kernel sums; ``"float32"`` is about three times faster, with an error of
-        at most about 1e-4 in the log density.
-    landmarks : int, optional
-        Take ``gradients`` in the weights of this many rows of the density, drawn at random. By
-        default they are those of a Gaussian mixture fitted to the same pool: a kernel density has
-        no parameters, and a mixture sees more of where it would change.
 
     Notes
     -----
+    ``gradients`` are those of a Gaussian mixture fitted to the same pool: a kernel density has no
+    parameters.
+
     A row counts in its own density (the in-sample loss of the paper). Leaving one out leaves its
     copies out too, or duplicates would drive the factor to zero. Directions in which the pool
     does not vary do not count in the dimension behind the factor.
@@ -179,8 +158,6 @@ class KernelDensity:
 
     bandwidth: Bandwidth = "loo"
     whitening: WhiteningKind = "full"
-    dtype: Precision = "float64"
-    landmarks: int | None = None
 
     task = "density"
 
@@ -193,9 +170,6 @@ class KernelDensity:
                 "leave it out to have it chosen from the rows."
             )
         _require_choice("whitening", self.whitening, ("full", "diagonal"))
-        _require_choice("dtype", self.dtype, ("float64", "float32"))
-        if self.landmarks is not None and self.landmarks < 1:
-            raise InputError(f"landmarks must be at least 1, got {self.landmarks}.")
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedKernelDensity:
         """Whiten the rows of the pool and choose the factor."""
@@ -211,10 +185,8 @@ class KernelDensity:
             factor=factor,
             log_normaliser=float(-np.log(n) - log_kernel_volume),
             whitening=whitening,
-            dtype=self.dtype,
             pool=pool,
             rng=rng.spawn(1)[0],
-            landmarks=self.landmarks,
         )
 
     def _factor(self, coordinates: Floats, place: NDArray[np.intp], dimension: int) -> float:
@@ -246,10 +218,8 @@ class FittedKernelDensity:
         Added to the log of the kernel sum, it gives the log density.
     whitening : callable
         From rows as given to whitened rows.
-    dtype : {"float64", "float32"}
     pool, rng
         The rows and the stream behind ``gradients``.
-    landmarks : int, optional
 
     Examples
     --------
@@ -264,10 +234,8 @@ class FittedKernelDensity:
     factor: float
     log_normaliser: float
     whitening: Whitening
-    dtype: Precision
     pool: Pool
     rng: np.random.Generator
-    landmarks: int | None = None
 
     def log_density(self, x: ArrayLike) -> Floats:
         """Log density of rows ``(n, ...)``, as ``(n,)``; equal rows get the very same value."""
@@ -278,7 +246,7 @@ class FittedKernelDensity:
                 "pass rows with the columns of the pool."
             )
         coordinates, off_support = self.whitening(rows)
-        sums = log_kernel_sums(coordinates / self.factor, self.rows, self.counts, self.dtype)
+        sums = log_kernel_sums(coordinates / self.factor, self.rows, self.counts)
         values: Floats = sums - off_support / (2 * self.factor**2) + self.log_normaliser
         return values[place]
 
@@ -302,30 +270,12 @@ class FittedKernelDensity:
     fit_anew = refit  # nothing here has a start
 
     def gradients(self, pool: Pool) -> Floats:
-        """Derivatives of the loss of a mixture fitted to the same rows, or in landmarks' weights.
-
-        ``(n, m)``. A landmark z has the derivative ``-K(x, z) / f(x)`` at a row x.
-        """
-        if self.landmarks is None:
-            return self._mixture.gradients(pool)
-        coordinates, off_support = self.whitening(_matrix(pool.numbers()))
-        x, centres = coordinates / self.factor, self._landmark_rows
-        squares = np.einsum("ij,ij->i", centres, centres) / 2
-        exponents = x @ centres.T - squares - np.einsum("ij,ij->i", x, x)[:, None] / 2
-        outside = off_support[:, None] / (2 * self.factor**2)
-        log_kernel = exponents - outside + self.log_normaliser + np.log(self.counts.sum())
-        gradients: Floats = -np.exp(log_kernel + self.losses(pool)[:, None])
-        return gradients
+        """Derivatives of the loss of a mixture fitted to the same rows, ``(n, m)``."""
+        return self._mixture.gradients(pool)
 
     @cached_property
     def _mixture(self) -> FittedGaussianMixture:
         return GaussianMixture().fit(self.pool, self.rng)
-
-    @cached_property
-    def _landmark_rows(self) -> Floats:
-        assert self.landmarks is not None
-        count = min(self.landmarks, len(self.rows))
-        return self.rows[np.sort(self.rng.permutation(len(self.rows))[:count])]
 
 
 def _leave_one_out_factor(rows: Floats, counts: Floats, dimension: int) -> float:
@@ -354,7 +304,7 @@ def _leave_one_out_factor(rows: Floats, counts: Floats, dimension: int) -> float
     def negative_log_likelihood(log_factor: float) -> float:
         precision = np.exp(-2 * log_factor) / 2
         np.multiply(beyond_nearest, np.float32(-precision), out=kernel)
-        np.maximum(kernel, np.float32(FAST_RANGE["float32"][0]), out=kernel)
+        np.maximum(kernel, np.float32(LOWEST_FLOAT32), out=kernel)
         np.exp(kernel, out=kernel)
         log_sums = np.log((kernel @ weights).astype(np.float64)) - precision * nearest
         return float(n * dimension * log_factor - counts @ log_sums)

@@ -29,6 +29,7 @@ __all__ = [
     "loss_name",
     "losses_of",
     "owners_of",
+    "predictions_of",
     "probabilities_of",
     "residuals_of",
     "task_of",
@@ -210,6 +211,31 @@ def residuals_of(fitted: FittedModel) -> PerRow | None:
 def probabilities_of(fitted: FittedModel) -> PerRow | None:
     """Its ``probabilities``, where it has them."""
     return _offered(fitted, "probabilities")
+
+
+def predictions_of(fitted: FittedModel, pool: Pool) -> NDArray[np.float64] | None:
+    """What it predicts for every row: probabilities ``(n, K)`` or a value ``(n, 1)``.
+
+    None where the model does not say.
+
+    Examples
+    --------
+    >>> from rdiv.models import Ridge
+    >>> pool = Pool(np.arange(4.0)[:, None], y=np.arange(4.0), task="regression")
+    >>> fitted = Ridge(penalty=1e-9).fit(pool, np.random.default_rng(0))
+    >>> print(predictions_of(fitted, pool)[:, 0].round(6))
+    [0. 1. 2. 3.]
+    """
+    own = _offered(fitted, "predictions")
+    if own is not None:
+        return own(pool)
+    if pool.task == "classification":
+        found = probabilities_of(fitted)
+        return None if found is None else found(pool)
+    residuals = residuals_of(fitted)
+    if residuals is None or pool.y is None:
+        return None
+    return pool.y[:, None] + residuals(pool)[:, :1] / 2  # of the squared error
 
 
 def _offered(fitted: FittedModel, method: str) -> PerRow | None:

@@ -13,6 +13,7 @@ from rdiv.inference.engine import PermutationSettings
 from rdiv.samples.pooling import PooledSamples
 from rdiv.threads import one_thread
 from rdiv.two_sample import run_test
+from rdiv.workers import in_order, useful_jobs
 
 __all__ = ["resampled", "simulated_curve", "size_with_power"]
 
@@ -29,21 +30,21 @@ def simulated_curve(
     n_jobs: int | None,
 ) -> dict[str, list[Any]]:
     """Rejection rates by size: samples drawn from the two pilots, and both from the pool."""
-    from joblib import Parallel, delayed
     from scipy.stats import binomtest
 
     columns: dict[str, list[Any]] = {
         name: [] for name in ("n_p", "n_q", "power", "low", "high", "se", "null")
     }
     settings = PermutationSettings(alpha, n_resamples)
-    run = Parallel(n_jobs=n_jobs or 1)
+    jobs = useful_jobs(n_jobs, trials)
     for n_p in sizes:
         n_q = max(2, int(np.ceil(ratio * n_p)))
         counts = [
             sum(
-                run(
-                    delayed(_rejects)(test, pooled, (n_p, n_q), null, trial, settings)
-                    for trial in range(trials)
+                in_order(
+                    _rejects,
+                    ((test, pooled, (n_p, n_q), null, i, settings) for i in range(trials)),
+                    jobs,
                 )
             )
             for null in (False, True)

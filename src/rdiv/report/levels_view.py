@@ -1,70 +1,82 @@
-"""The page of many comparisons: all levels first, then those that shifted."""
+"""The page of many comparisons: all levels (or models) first, then those that shifted, folded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rdiv.comparison.sentences import NOTHING_TO_DO, badge, tone
-from rdiv.report.charts import Line, gap_chart, level_chart, loss_chart
-from rdiv.report.comparison_view import carriers, driver_parts, reproduce_view
+from rdiv.report import first_screen
+from rdiv.report.charts import loss_chart
+from rdiv.report.comparison_view import carriers, driver_parts, leading_words, reproduce_view
+from rdiv.report.level_tables import level_table, skipped_table
+from rdiv.report.line_charts import Line, finite, gaps_chart, level_chart
+from rdiv.report.methods import many_methods
 from rdiv.report.provenance import Provenance
-from rdiv.report.tables import Head, Table
-from rdiv.report.wording import amount, count, probability, shorten, signed
+from rdiv.report.svg import Chart
+from rdiv.report.wording import amount, count, shorten, signed, typeset
 
 if TYPE_CHECKING:
     from rdiv.comparison.levels_result import Comparisons, Level
+    from rdiv.comparison.result import Comparison
 
 __all__ = ["many_view"]
 
 MOST_LEVELS = 300
-"""Most levels that the table lists; where there are more, those that shifted come first."""
+"""Most levels that the tables list; where there are more, those that shifted come first."""
 
-MOST_BARS = 60
-"""Most levels that the chart shows."""
+MOST_OPEN = 24
+"""Most levels that the chart and the table in sight show; the others are folded away."""
 
 MOST_DETAILS = 8
 """Most shifted levels that get their own section."""
 
 _ADVICE = {
-    "risk shift": "Start with the levels below that shifted: see what carries the gap there, and "
+    "risk shift": "Start with the {unit}s below that shifted: see what carries the gap there, and "
     "whether they have something in common.",
-    "hidden shift": "A difference in mean loss was not shown for any level, but some levels would "
-    "train a different model. Plan to retrain, and see below what they have in common.",
+    "hidden shift": "A change of the mean loss of the model in use was not shown for any {unit}, "
+    "but some {unit}s differ in another way. See below what they have in common.",
+    "shift, kind not established": "Some {unit}s differ, but not enough is known to say how. More "
+    "rows would tell.",
     "no shift": f"{NOTHING_TO_DO}: smaller gaps may have been missed; the chart shows how large "
     "they could be.",
 }
-_HOLD = {
-    "holm": "p-values are adjusted by Holm's method: the probability of any false alarm among the "
-    "levels, for shifts of any kind and for risk shifts, is at most {alpha}, whatever the "
-    "dependence (the levels share the reference)",
-    "bh": "p-values are adjusted by the method of Benjamini and Hochberg: of the levels called "
-    "shifted, at most {alpha} are expected to be false alarms, for independent or positively "
-    "dependent tests; sharing one reference makes them positively dependent in general, which no "
-    "proof covers for two-sided tests",
-}
+_MODELS_DIFFER = (
+    "The two samples are not the same for every model. Where a model shifted, see below what "
+    "carries its gap and what retraining would change. That no shift was found for another one "
+    "does not show that there is none."
+)
 
 
 def many_view(found: Comparisons, provenance: Provenance, *, rows: bool) -> dict[str, Any]:
     """Everything that the template of many comparisons shows."""
+    unit = found.unit
     listed = _first(found.levels, MOST_LEVELS)
+    tested = [level for level in listed if level.comparison is not None]
+    open_ = _first(tested, MOST_OPEN)
     shifted = [level for level in found.tested if level.shifted]
-    details = [_section(i, level, found.by, rows) for i, level in enumerate(shifted[:MOST_DETAILS])]
+    details = [_section(i, level, found, rows) for i, level in enumerate(shifted[:MOST_DETAILS])]
     left = len(shifted) - len(details)
     better = bool(shifted) and all(level.direction == "better" for level in shifted)
     return {
-        "badge": f"{count(len(shifted))} of {count(len(found.tested))} levels shifted",
+        "unit": unit,
+        "about": _about(found, provenance),
+        "badge": f"{count(len(shifted))} of {count(len(found.tested))} {unit}s shifted",
         "tone": tone(found.verdict, "better" if better else None),
         "headline": shorten(found.headline(), 400),
-        "advice": _ADVICE[found.verdict],
+        "warnings": first_screen.warned(found.warnings),
+        "advice": _advice(found, len(shifted)),
         "numbers": _numbers(found, len(shifted)),
-        "chart": _chart(found),
-        "levels": _table(found, [level for level in listed if level.comparison is not None]),
-        "skipped": _skipped([level for level in listed if level.comparison is None]),
-        "warning": found.warning(),
+        "terms": first_screen.terms(),
+        "chart": _chart(found, open_),
+        "levels": level_table(found, open_, caption=_caption(found, open_)),
+        "others": _others(found, [level for level in tested if level not in open_]),
+        "skipped": skipped_table(found, [level for level in listed if level.comparison is None]),
+        "further": found.warning(),
         "details": details,
-        "unlisted": f"{count(left)} more levels shifted; they are in the table." if left else "",
-        "methods": _methods(found),
+        "unlisted": f"{count(left)} more {unit}s shifted; they are in the table." if left else "",
+        "methods": many_methods(found),
         "reproduce": reproduce_view(provenance, found.seed),
     }
 
@@ -77,93 +89,124 @@ def _first(levels: Sequence[Level], most: int) -> list[Level]:
     return [levels[place] for place in sorted(order[:most])]
 
 
-def _numbers(found: Comparisons, shifted: int) -> list[dict[str, str]]:
-    skipped = len(found.levels) - len(found.tested)
-    gaps = [level.comparison.leading_gap for level in found.tested if level.comparison is not None]
-    most = max(gaps, key=abs)
-    return [
-        {"label": "Levels", "value": count(len(found.levels)),
+def _one(level: Level) -> Comparison:
+    assert level.comparison is not None
+    return level.comparison
+
+
+def _about(found: Comparisons, provenance: Provenance) -> list[first_screen.Fact]:
+    losses = dict.fromkeys(first_screen.loss_words(_one(level)) for level in found.tested)
+    said = ", ".join(losses) if len(losses) <= 3 else f"{count(len(losses))} losses, see the table"
+    facts = [*first_screen.files(provenance), {"label": "Loss", "value": said, "hint": ""}]
+    if found.by is not None and found.unit == "level":
+        facts.append({"label": "Levels by", "value": shorten(found.by, 60), "hint": ""})
+    return [*facts, *first_screen.made(provenance)]
+
+
+def _advice(found: Comparisons, shifted: int) -> str:
+    if found.unit == "model" and 0 < shifted < len(found.tested):
+        return _MODELS_DIFFER
+    if not shifted:
+        for level in found.tested:
+            drivers = _one(level).drivers
+            if drivers is not None and drivers.confirmed_slices():
+                where = shorten(drivers.confirmed_slices()[0].condition, 200)
+                return (
+                    f"No shift of the mean loss was found, but for {shorten(level.name, 60)} the "
+                    f"loss did change where {where}. Look at that slice first."
+                )
+    return _ADVICE[found.verdict].format(unit=found.unit)
+
+
+def _numbers(found: Comparisons, shifted: int) -> list[first_screen.Fact]:
+    unit, skipped = found.unit, len(found.levels) - len(found.tested)
+    most = max(found.tested, key=lambda level: abs(_one(level).leading_gap))
+    test = _one(found.tested[0]).results[_one(found.tested[0]).leading]
+    facts = [
+        {"label": f"{unit.capitalize()}s", "value": count(len(found.levels)),
          "hint": f"{count(len(found.tested))} compared, {count(skipped)} skipped"},
         {"label": "Shifted", "value": count(shifted),
-         "hint": f"at level {amount(found.alpha)} for all levels together"},
-        {"label": "Largest gap", "value": signed(most, 3), "hint": "in mean loss, of any level"},
+         "hint": f"at level {amount(found.alpha)} for all {unit}s together"},
+        {"label": "Largest gap", "value": signed(_one(most).leading_gap, 3),
+         "hint": f"in mean loss, of {shorten(most.name, 60)}"},
     ]  # fmt: skip
+    if unit == "model":
+        rows, hint = f"{count(test.n_p)} + {count(test.n_q)}", "reference + current"
+    else:
+        rows, hint = count(test.n_p), "in the reference, the same for all levels"
+        trained = test.notes.get("rows trained on")
+        hint += "" if trained is None else f"; {count(trained)} of them trained the model in use"
+    return [*facts, {"label": "Rows", "value": rows, "hint": hint}]
 
 
-def _chart(found: Comparisons) -> Any:
+def _chart(found: Comparisons, levels: Sequence[Level]) -> Chart | None:
     lines = []
-    for level in _first(found.tested, MOST_BARS):
-        one = level.comparison
-        assert one is not None
+    for level in levels:
+        one = _one(level)
         ends = (None, None) if one.leading_interval is None else one.leading_interval
-        low, high = (None if end is None or abs(end) == float("inf") else end for end in ends)
-        lines.append(Line(level.name, one.leading_gap, low, high, level.shifted))
-    return level_chart(lines, "levels", amount(100 * (1 - found.alpha)))
+        low, high = (finite(end) for end in ends)
+        lines.append(Line(level.name, finite(one.leading_gap), low, high, level.shifted))
+    more = ""
+    if len({_one(level).notes.get("loss") for level in found.tested}) > 1:
+        more = f"The {found.unit}s have different losses: do not compare the sizes of their gaps."
+    return level_chart(lines, found.unit, amount(100 * (1 - found.alpha)), more)
 
 
-def _table(found: Comparisons, levels: Sequence[Level]) -> Table:
-    heads = [Head("Level"), Head("Verdict", "key"), Head("Rows", "n"), Head("Gap", "n")]
-    heads += [Head("Interval", "n"), Head("p-value", "n"), Head("p-value of the gap", "n")]
-    lines = [
-        (
-            shorten(level.name, 60),
-            f"{level.verdict}, {level.direction}" if level.direction else level.verdict,
-            count(level.rows),
-            signed(level.comparison.leading_gap, 3),
-            ""
-            if level.comparison.leading_interval is None
-            else f"{signed(level.comparison.leading_interval.low, 3)} to "
-            f"{signed(level.comparison.leading_interval.high, 3)}",
-            probability(level.adjusted_pvalues["together"]),
-            probability(level.adjusted_pvalues.get("r-div")),
-        )
-        for level in levels
-        if level.comparison is not None
-    ]
-    left = len(found.tested) - len(lines)
-    more = f"{count(left)} more levels, none of which shifted, are in the JSON." if left else ""
-    return Table("Levels, with p-values adjusted for all of them", heads, lines, more)
+def _caption(found: Comparisons, levels: Sequence[Level]) -> str:
+    unit, total = found.unit, len(found.tested)
+    which = f"{unit.capitalize()}s"
+    if len(levels) < total:
+        rest = any(level.shifted for level in found.tested if level not in levels)
+        among = f"more {unit}s shifted" if rest else "all that shifted are among them"
+        which = f"{count(len(levels))} of {count(total)} {unit}s ({among})"
+    return (
+        f"{which}. Intervals and p-values are adjusted for all {unit}s. Retraining: the change of "
+        "the loss on current"
+    )
 
 
-def _skipped(levels: Sequence[Level]) -> Table | None:
+def _others(found: Comparisons, levels: Sequence[Level]) -> dict[str, Any] | None:
+    """The levels that the table in sight has no room for."""
     if not levels:
         return None
-    lines = [(shorten(level.name, 60), level.skipped) for level in levels]
-    return Table("Levels that were skipped", [Head("Level"), Head("Why", "wide")], lines)
+    unit, left = found.unit, len(found.tested) - len(levels) - MOST_OPEN
+    more = f"{count(left)} more {unit}s are in the JSON." if left > 0 else ""
+    caption = f"More {unit}s; p-values are adjusted for all {unit}s"
+    table = level_table(found, levels, caption=caption, more=more)
+    return {"summary": f"{count(len(levels))} more {unit}s", "table": table}
 
 
-def _section(number: int, level: Level, by: str | None, rows: bool) -> dict[str, Any]:
-    assert level.comparison is not None
-    document = level.comparison.to_dict()
-    charts = [gap_chart(document, f"level-{number}-gap")]
+def _section(number: int, level: Level, found: Comparisons, rows: bool) -> dict[str, Any]:
+    one = _one(level)
+    document, whose = one.to_dict(), leading_words(one)
+    charts = [gaps_chart(one, f"level-{number}-gaps")]
     if document["losses"] is not None:
-        charts.append(loss_chart(document["losses"], f"level-{number}-losses"))
-    risks = document["results"]["r-div"]
+        charts.append(loss_chart(document["losses"], whose, f"level-{number}-losses"))
+    by = None if found.unit == "model" else found.by
+    words = _words(level)
     return {
         "name": shorten(level.name if by is None else f"{by} = {level.name}", 120),
         "badge": badge(level.verdict or "", level.direction),
-        "headline": f"Mean loss {amount(risks['risk_p'])} on reference, {amount(risks['risk_q'])} "
-        f"on this level.",
+        "headline": shorten(typeset(words.headline()), 400) if words is not None else _plain(one),
+        "advice": "" if words is None else shorten(words.advice, 400),
         "charts": [chart for chart in charts if chart is not None],
-        "carriers": carriers(level.comparison),
+        "carriers": carriers(one),
         "drivers": driver_parts(document["drivers"], rows=rows, key=f"level-{number}"),
     }
 
 
-def _methods(found: Comparisons) -> str:
-    first = found.tested[0].comparison
-    assert first is not None
-    model = shorten(first.results["r-div"].model, 120)
-    hold = _HOLD[found.correction].format(alpha=amount(found.alpha))
-    raised = " (raised, because so many levels need more than 999)" if found.raised else ""
-    each = amount(100 * (1 - found.alpha / len(found.tested)), 6)
-    return (
-        f"Each level was compared with the full reference on its own: one model ({model}) was "
-        "fitted on both together, without knowing which row came from which sample, its losses "
-        "were compared, and the rows were permuted between the two samples at random "
-        f"{count(found.n_resamples)} times{raised}. Then {hold}. Each level has a {each} % "
-        "interval, so that the intervals hold for all levels at once; Holm's method is slightly "
-        "more powerful, so a level may shift while its interval contains 0. P-values are exact "
-        "when rows (or groups) are independent and both samples come from one distribution, and "
-        "approximate when only the mean losses are equal."
-    )
+def _words(level: Level) -> Comparison | None:
+    """The comparison with the verdict of the level, where that decides the sentences.
+
+    Which question made a hidden shift is said by p-values at the level's own share of alpha, so
+    those sentences hold only where the verdict is that of the comparison itself.
+    """
+    one = _one(level)
+    if level.verdict == one.verdict or level.verdict == "risk shift":
+        return replace(one, verdict=level.verdict or one.verdict, direction=level.direction)
+    return None
+
+
+def _plain(one: Comparison) -> str:
+    test = one.results[one.leading]
+    return f"Mean loss {amount(test.risk_p)} on reference, {amount(test.risk_q)} on current."

@@ -61,6 +61,7 @@ def noise_view(found: LabelNoise, provenance: Provenance) -> dict[str, Any]:
         "badge": "\u25b2 Suspected labels" if some else "\u25cb No suspected labels",
         "tone": "hidden" if some else "none",
         "headline": f"{found.headline()}.",
+        "warnings": [],
         "advice": SUSPECTED_LABELS,
         "numbers": _numbers(found),
         "remarks": [f"{text[:1].upper()}{text[1:]}." for text in _remarks(found)],

@@ -116,6 +116,8 @@ def short_block(label: str, headline: str, lines: Iterable[str]) -> str:
     cell = 'style="text-align:left;vertical-align:top;padding:.15em 1em .15em 0;border:0"'
     body = "".join(
         f"<tr><th scope='row' {cell}>{escape(name)}</th><td {cell}>{escape(value)}</td></tr>"
+        if value
+        else f"<tr><td colspan='2' {cell}>{escape(name)}</td></tr>"
         for name, _, value in (line.partition(": ") for line in lines)
     )
     return (

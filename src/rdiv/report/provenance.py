@@ -1,4 +1,4 @@
-"""How to reproduce a page: the command, the versions, the hashes of the files."""
+"""How a page was made: the command, the versions, the hashes of the files, the date."""
 
 from __future__ import annotations
 
@@ -47,6 +47,9 @@ class Provenance:
     versions : mapping of str
         Versions of packages, by their names.
     inputs : tuple of InputFile
+        In the order given, the reference first.
+    date : str, optional
+        When the page was made, as it is to be shown. Without it the page says no date.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class Provenance:
     command: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[InputFile, ...] = ()
+    date: str | None = None
 
 
 def versions() -> dict[str, str]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rdiv.report.wording import amount, count, percent, probability, shorten, signed
+
+if TYPE_CHECKING:
+    from rdiv.comparison.result import Comparison
 
 __all__ = ["Head", "Table", "columns", "inputs", "quantiles", "rows", "slices", "tests"]
 
@@ -16,14 +19,14 @@ MOST_CELLS = 12
 """Most cells per row that a page lists."""
 
 _ASKS = {
-    "r-div": "Do the mean losses differ?",
-    "score": "Would the samples train different models?",
-    "omnibus": "Either of the two?",
+    "in-use": "Did the mean loss of the model in use change?",
+    "r-div": "Did the mean loss change even for one model trained on both samples?",
+    "score": "Would the two samples train different models?",
 }
 
 
 class Head(NamedTuple):
-    """A column's head; ``kind`` is ``n`` for numbers, ``wide`` for long text, ``key`` for short."""
+    """A column's head; ``kind`` is ``n`` for numbers, ``wide``, ``mid`` and ``key`` for text."""
 
     text: str
     kind: str = ""
@@ -38,35 +41,52 @@ class Table(NamedTuple):
     more: str = ""
 
 
-def tests(document: Mapping[str, Any]) -> Table:
-    """The tests behind a verdict, and the test of the inputs, which is not part of it."""
-    lines = [
+def tests(found: Comparison) -> Table:
+    """The questions of a comparison, and the test of the inputs, which is not part of it."""
+    gaps = {"in-use": found.gap, "r-div": found.shared_gap}
+    lines: list[tuple[str, ...]] = [
         (
             name,
-            _ASKS.get(name, ""),
-            probability(result["pvalue"]),
-            probability(document["adjusted_pvalues"].get(name)),
+            _ASKS[name],
+            shorten(found.results[name].model, 80),
+            "" if gaps.get(name) is None else signed(gaps[name], 3),
+            probability(found.results[name].pvalue),
+            probability(pvalue),
         )
-        for name, result in document["results"].items()
+        for name, pvalue in found.adjusted_pvalues.items()
     ]
-    if document["input_test"] is not None:
-        beside = document["input_test"]
-        asks = f"Do the inputs differ? Context only, on {count(beside['n_p'])} + "
-        asks += f"{count(beside['n_q'])} rows"
-        lines.append(("inputs (energy)", asks, probability(beside["pvalue"]), "outside"))
-    heads = [Head("Test"), Head("What it asks", "wide"), Head("p-value", "n")]
-    heads += [Head("for the verdict", "n")]
-    return Table(f"Tests, at level {amount(document['alpha'])}", heads, lines)
+    if "omnibus" in found.results:
+        both = probability(found.results["omnibus"].pvalue)
+        lines.append(("r-div, score", "Either of these two, as one test?", "", "", both, ""))
+    if len(found.adjusted_pvalues) > 1:
+        asks = "Does any of the questions show a difference?"
+        lines.append(("together", asks, "", "", "", probability(found.pvalue)))
+    lines += _input_line(found)
+    heads = [Head("Question", "key"), Head("What it asks", "wide"), Head("Model", "mid")]
+    heads += [Head("Gap", "n"), Head("p-value", "n"), Head("adjusted p", "n")]
+    alpha = amount(found.results[found.leading].alpha)
+    asked = "The question" if len(found.adjusted_pvalues) == 1 else "The questions, judged together"
+    return Table(f"{asked} at level {alpha}", heads, lines)
 
 
-def quantiles(losses: Mapping[str, Any]) -> Table:
-    """Quantiles of the losses of both samples."""
+def _input_line(found: Comparison) -> list[tuple[str, ...]]:
+    beside = found.input_test
+    if beside is None:
+        return []
+    rows = f"{count(beside.n_p)} + {count(beside.n_q)} rows"
+    asks = f"Did the inputs alone change? Not part of the verdict; no model, {rows}"
+    return [("inputs (energy)", asks, "none", "", probability(beside.pvalue), "outside")]
+
+
+def quantiles(losses: Mapping[str, Any], whose: str) -> Table:
+    """Quantiles of the losses of both samples; `whose` names the model."""
     heads = [Head("Loss per row"), *(Head(percent(level), "n") for level in losses["levels"])]
     lines = [
         (name, *(amount(value, 3) for value in losses[key]))
         for name, key in (("reference", "quantiles_p"), ("current", "quantiles_q"))
     ]
-    return Table("Loss quantiles: this share of rows has at most this loss", heads, lines)
+    caption = f"Loss quantiles of the {whose}: this share of rows has at most this loss"
+    return Table(caption, heads, lines)
 
 
 def columns(drivers: Mapping[str, Any]) -> Table:

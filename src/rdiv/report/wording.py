@@ -7,7 +7,17 @@ from typing import Any
 
 from rdiv.names import visible as spelled_out
 
-__all__ = ["amount", "count", "percent", "probability", "shorten", "signed", "visible"]
+__all__ = [
+    "amount",
+    "count",
+    "percent",
+    "probability",
+    "sentence",
+    "shorten",
+    "signed",
+    "typeset",
+    "visible",
+]
 
 MOST_LETTERS = 160
 """Most letters of a cell or name that are shown."""
@@ -46,6 +56,28 @@ def shorten(value: Any, most: int = MOST_LETTERS) -> str:
     return f"{visible(text[:most])}... ({len(text)} characters)"
 
 
+def sentence(text: str) -> str:
+    """A text with a capital at its start and a full stop at its end.
+
+    Examples
+    --------
+    >>> print(sentence("no model was measured"))
+    No model was measured.
+    """
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def typeset(text: str) -> str:
+    """A sentence of the terminal with a true arrow, which no line breaks.
+
+    Examples
+    --------
+    >>> print(typeset("log loss 0.25 -> 0.42"))
+    log loss 0.25 → 0.42
+    """
+    return text.replace("->", "\u2192")
+
+
 def amount(value: float | None, digits: int = 4) -> str:
     """A number with a few digits and a true minus sign.
 
@@ -74,14 +106,14 @@ def signed(value: float | None, digits: int = 4) -> str:
 
 
 def count(value: int) -> str:
-    """A whole number with thin spaces between thousands.
+    """A whole number with narrow spaces between thousands, where no line breaks.
 
     Examples
     --------
     >>> print(count(1234567).split())
     ['1', '234', '567']
     """
-    return f"{value:,}".replace(",", "\u2009")
+    return f"{value:,}".replace(",", "\u202f")
 
 
 def percent(share: float | None) -> str:

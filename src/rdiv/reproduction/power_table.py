@@ -80,8 +80,8 @@ def rate_and_interval(rejections: int, trials: int) -> tuple[float, float, float
 def _methods(part: Part, found: PowerStudy) -> dict[tuple[str, str | None], str]:
     """From what a table of rates calls a test to the method's name."""
     names = {}
-    for method, contender in zip(part.tests, found.study.contenders, strict=True):
-        names[contender.texts(found.study.sources[0])] = method
+    for method, test in zip(part.tests, found.study.tests, strict=True):
+        names[test.names(found.study.sources[0])] = method
     return names
 
 

@@ -17,7 +17,17 @@ from rdiv.samples.row_keys import digest
 from rdiv.samples.rows import as_rows
 from rdiv.samples.sample import as_sample
 
-__all__ = ["Drawn", "Pair", "Source", "SourceDescription", "describe", "q_rows"]
+__all__ = [
+    "Drawn",
+    "Pair",
+    "Source",
+    "SourceDescription",
+    "caveat_of",
+    "describe",
+    "fingerprint_of",
+    "in_memory",
+    "q_rows",
+]
 
 
 @runtime_checkable
@@ -36,6 +46,36 @@ class Source(Protocol):
         With ``null`` both samples come from one distribution, on fresh and disjoint rows.
         """
         ...
+
+
+@runtime_checkable
+class _Loads(Protocol):
+    def loaded(self) -> Source: ...
+
+
+@runtime_checkable
+class _Fingerprinted(Protocol):
+    def fingerprint(self) -> str: ...
+
+
+@runtime_checkable
+class _Warns(Protocol):
+    def caveat(self, n: int) -> str | None: ...
+
+
+def in_memory(source: Source) -> Source:
+    """The source with its data in memory, where they are in files."""
+    return source.loaded() if isinstance(source, _Loads) else source
+
+
+def fingerprint_of(source: Source) -> str | None:
+    """A text that changes when its data do; None for a source that has no data."""
+    return source.fingerprint() if isinstance(source, _Fingerprinted) else None
+
+
+def caveat_of(source: Source, n: int) -> str | None:
+    """A sentence about draws of ``n`` rows, where there is something to say."""
+    return source.caveat(n) if isinstance(source, _Warns) else None
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,19 @@ from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from rdiv.errors import InputError, MissingExtraError, SchedulerError, WorkerError
+from rdiv.sources.protocol import in_memory
 from rdiv.studies.study import Key, Study
-from rdiv.studies.trial import Row, draws_of, run_draw
-from rdiv.studies.workers import in_processes, useful_jobs
+from rdiv.studies.trial import Row, Unit, run_unit, units_of
+from rdiv.workers import in_processes, useful_jobs
 
 __all__ = ["run_keys", "spread"]
+
+Shared = TypeVar("Shared")
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 CHUNK_SECONDS = 0.2  # long enough that sending a chunk costs little, short enough to lose little
 LARGEST_CHUNK = 64
@@ -30,35 +35,36 @@ def run_keys(
     """Run trials and yield their rows as they finish, in any order."""
     check_place(n_jobs, scheduler)
     study, wanted = _loaded(study), list(keys)
-    if scheduler is None and useful_jobs(n_jobs, len(wanted)) == 1:
-        return (row for draw in draws_of(study, wanted) for row in run_draw(study, draw))
-    return _in_chunks(study, wanted, n_jobs, scheduler)
+    jobs = useful_jobs(n_jobs, len(wanted))
+    units = units_of(study, wanted, jobs)
+    if scheduler is None and jobs == 1:
+        return (row for unit in units for row in run_unit(study, unit))
+    return _in_chunks(study, units, jobs, scheduler)
 
 
 def _in_chunks(
-    study: Study, keys: list[Key], n_jobs: int | None, scheduler: str | None
+    study: Study, units: Iterator[Unit], most: int, scheduler: str | None
 ) -> Iterator[Row]:
     pace = _Pace()
-    chunks = pace.chunks(draws_of(study, keys))
-    most = useful_jobs(n_jobs, len(keys))
+    chunks = pace.chunks(units)
     with closing(_spread(run_chunk, study, chunks, most, scheduler)) as finished:
         for rows in finished:
             yield from pace.learn(rows)
 
 
-def run_chunk(study: Study, draws: list[list[Key]]) -> list[Row]:
-    """Several draws in one task."""
-    return [row for draw in draws for row in run_draw(study, draw)]
+def run_chunk(study: Study, units: list[Unit]) -> list[Row]:
+    """Several units in one task."""
+    return [row for unit in units for row in run_unit(study, unit)]
 
 
 def spread(
-    call: Callable[[Any, Any], Any],
-    shared: Any,
-    tasks: Sequence[Any],
+    call: Callable[[Shared, Task], Result],
+    shared: Shared,
+    tasks: Sequence[Task],
     *,
     n_jobs: int | None = None,
     scheduler: str | None = None,
-) -> Generator[Any, None, None]:
+) -> Generator[Result, None, None]:
     """Yield ``call(shared, task)`` for every task as it finishes, in any order.
 
     Parameters
@@ -83,12 +89,12 @@ def spread(
 
 
 def _spread(
-    call: Callable[[Any, Any], Any],
-    shared: Any,
-    tasks: Iterator[Any],
+    call: Callable[[Shared, Task], Result],
+    shared: Shared,
+    tasks: Iterator[Task],
     n_jobs: int,
     scheduler: str | None,
-) -> Generator[Any, None, None]:
+) -> Generator[Result, None, None]:
     if scheduler is not None:
         yield from _on_dask(call, shared, tasks, scheduler)
     elif n_jobs == 1:
@@ -105,8 +111,7 @@ def check_place(n_jobs: int | None, scheduler: str | None) -> None:
 
 def _loaded(study: Study) -> Study:
     """The study with its data in memory: files are read once, and workers need none."""
-    sources = tuple(s.loaded() if hasattr(s, "loaded") else s for s in study.sources)
-    return replace(study, sources=sources)
+    return replace(study, sources=tuple(in_memory(source) for source in study.sources))
 
 
 @dataclass
@@ -116,11 +121,11 @@ class _Pace:
     trials: int = 0
     seconds: float = 0.0
 
-    def chunks(self, draws: Iterator[list[Key]]) -> Iterator[list[list[Key]]]:
-        """Draws in chunks of about as many trials as the time allows."""
-        chunk: list[list[Key]] = []
-        for draw in draws:
-            chunk.append(draw)
+    def chunks(self, units: Iterator[Unit]) -> Iterator[list[Unit]]:
+        """Units in chunks of about as many trials as the time allows."""
+        chunk: list[Unit] = []
+        for unit in units:
+            chunk.append(unit)
             if sum(map(len, chunk)) >= self._size():
                 yield chunk
                 chunk = []
@@ -140,8 +145,8 @@ class _Pace:
 
 
 def _on_dask(
-    call: Callable[[Any, Any], Any], shared: Any, tasks: Iterator[Any], scheduler: str
-) -> Iterator[Any]:
+    call: Callable[[Shared, Task], Result], shared: Shared, tasks: Iterator[Task], scheduler: str
+) -> Iterator[Result]:
     """Run on a cluster; tasks of a worker that died run again on another."""
     with _client(scheduler) as client:
         running = _Tasks(client, call, shared)
@@ -153,28 +158,28 @@ def _on_dask(
                 running.submit(task)
 
 
-class _Tasks:
+class _Tasks(Generic[Shared, Task, Result]):
     """Tasks on their way through a cluster.
 
     A task that a dying worker held is run again by the scheduler. What is shared lies on all
     workers; when the last copy is lost the scheduler drops what needs it, so it is sent anew.
     """
 
-    def __init__(self, client: Any, call: Callable[[Any, Any], Any], shared: Any) -> None:
+    def __init__(self, client: Any, call: Callable[[Shared, Task], Result], shared: Shared) -> None:
         from distributed import as_completed
 
         self._client, self._call, self._own = client, call, shared
         self._shared = self._send()
         self._running = as_completed(loop=client.loop)
-        self._sent: dict[str, tuple[Any, Any, int]] = {}
+        self._sent: dict[str, tuple[Task, Any, int]] = {}
         self.width = max(sum(client.nthreads().values()), 1) * IN_FLIGHT
 
-    def submit(self, task: Any, losses: int = 0) -> None:
+    def submit(self, task: Task, losses: int = 0) -> None:
         future = self._client.submit(self._call, self._shared, task, retries=RETRIES, pure=False)
         self._sent[future.key] = task, self._shared, losses
         self._running.add(future)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Result]:
         from distributed import KilledWorker
 
         for future in self._running:
@@ -188,7 +193,7 @@ class _Tasks:
             else:
                 yield result
 
-    def _again(self, task: Any, shared: Any, losses: int) -> None:
+    def _again(self, task: Task, shared: Any, losses: int) -> None:
         if losses > RETRIES:
             raise WorkerError(_DIED)
         if shared is self._shared:
@@ -216,6 +221,7 @@ def _client(scheduler: str) -> Iterator[Any]:
     """A client of the scheduler at an address, or of ``local:N`` started here."""
     try:
         from distributed import Client, LocalCluster
+        from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise MissingExtraError(
             'a scheduler needs Dask; install it with pip install "rdiv[dask]".'
@@ -237,6 +243,7 @@ def _client(scheduler: str) -> Iterator[Any]:
         return
     client = None
     with suppress(OSError, TimeoutError, ValueError):
+        get_address_host_port(scheduler)  # of what is no address, a client could not let go
         client = Client(scheduler, timeout=CONNECT, set_as_default=False)
     if client is None:  # raised here, where the half-made client is no longer held by its error
         raise InputError(

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from numbers import Integral, Real
 from typing import Any, Literal
-from uuid import uuid4
+
+import numpy as np
 
 from rdiv.discrepancies import BY_NAME as DISCREPANCIES
+from rdiv.discrepancies.protocol import how_it_learns, is_discrepancy, model_of
 from rdiv.discrepancies.resolve import Choice, choose
 from rdiv.errors import InputError, InputTypeError
 from rdiv.models import BY_NAME as MODELS
 from rdiv.names import chosen_from, spelled
+from rdiv.samples.pool import Pool
 from rdiv.sources import BY_NAME as SOURCES
 from rdiv.sources import Source, as_source
+from rdiv.sources.protocol import fingerprint_of
 from rdiv.two_sample import check_level
 
 __all__ = ["Key", "Study", "StudyTest", "as_study", "as_study_test"]
@@ -30,7 +34,7 @@ class Key:
     """Which trial: everything that decides its data."""
 
     source: int
-    contender: int
+    test: int
     n: int
     null: bool
     repeat: int
@@ -57,18 +61,24 @@ class StudyTest:
         model = self.model or self._model_of(source) if named else None
         return choose(self.discrepancy, model=model, supervised=supervised)
 
-    def texts(self, source: Source) -> tuple[str, str | None]:
+    def names(self, source: Source) -> tuple[str, str | None]:
         """What tables call it: the discrepancy and its model."""
         if isinstance(self.discrepancy, str):
             return self.discrepancy, self.model or self._model_of(source)
-        model = getattr(self.discrepancy, "model", None)
+        model = model_of(self.discrepancy)
         name = spelled(self.discrepancy, DISCREPANCIES, without=("model",))
         return name, None if model is None else spelled(model, MODELS)
 
     def label(self, source: Source) -> str:
         """Discrepancy and model in one word, as the command line has them."""
-        name, model = self.texts(source)
+        name, model = self.names(source)
         return name if model is None else f"{name}:{model}"
+
+    def learns(self, source: Source) -> bool:
+        """Whether it learns with labels; whatever the rows are, so any pool can tell."""
+        return bool(
+            how_it_learns(self.choice(source, supervised=False).build(Pool(np.zeros((2, 1)))))
+        )
 
     def _model_of(self, source: Source) -> str | None:
         """The source's own model, for a test that fits one to the data."""
@@ -92,7 +102,7 @@ def as_study_test(given: Any) -> StudyTest:
             raise InputTypeError(
                 f"a test must be an object, got the class {given.__name__}; add ()."
             )
-        if not hasattr(given, "prepare") and not hasattr(given, "learn"):
+        if not is_discrepancy(given):
             raise InputTypeError(
                 f"a test must be a name or have prepare(pool, rng), got {type(given).__name__}."
             )
@@ -112,7 +122,7 @@ class Study:
     Parameters
     ----------
     sources : tuple of Source
-    contenders : tuple of StudyTest
+    tests : tuple of StudyTest
     sizes : tuple of int
         Rows of p.
     trials, repeats : int
@@ -130,12 +140,10 @@ class Study:
     share_fits : bool
         Fit a model once for all tests of a draw that use it. The rows are the same, but for their
         seconds: what an earlier test of the draw computed is not counted again.
-    token : str
-        Tells this study from one that looks the same, in what a process remembers of it.
     """
 
     sources: tuple[Source, ...]
-    contenders: tuple[StudyTest, ...]
+    tests: tuple[StudyTest, ...]
     sizes: tuple[int, ...]
     trials: int = 100
     repeats: int = 1
@@ -145,20 +153,19 @@ class Study:
     null: bool = False
     seed: int = 0
     share_fits: bool = False
-    token: str = field(default_factory=lambda: uuid4().hex, repr=False)
 
     def all_keys(self) -> Iterator[Key]:
         """Every trial, in an order that fills all cells evenly as time goes on."""
         nulls = (False, True) if self.null else (False,)
         for repeat, trial in product(range(self.repeats), range(self.trials)):
-            for source, n, null, contender in product(
-                range(len(self.sources)), self.sizes, nulls, range(len(self.contenders))
+            for source, n, null, test in product(
+                range(len(self.sources)), self.sizes, nulls, range(len(self.tests))
             ):
-                yield Key(source, contender, n, null, repeat, trial)
+                yield Key(source, test, n, null, repeat, trial)
 
     def identity(self, key: Key) -> dict[str, Any]:
         """The fields of a row that identify its trial."""
-        source, test = self.texts[key.source, key.contender]
+        source, test = self.labels[key.source, key.test]
         return {
             "source": source,
             "test": test,
@@ -169,23 +176,35 @@ class Study:
         }
 
     @cached_property
-    def texts(self) -> dict[tuple[int, int], tuple[str, str]]:
+    def labels(self) -> dict[tuple[int, int], tuple[str, str]]:
         """What rows call each source and test, by their numbers."""
         return {
-            (i, j): (spelled(source, SOURCES), contender.label(source))
+            (i, j): (spelled(source, SOURCES), test.label(source))
             for i, source in enumerate(self.sources)
-            for j, contender in enumerate(self.contenders)
+            for j, test in enumerate(self.tests)
+        }
+
+    def is_fresh(self, key: Key) -> bool:
+        """Whether the test of a trial learns from a separate draw."""
+        return self.train == "fresh" and self._learns[key.source, key.test]
+
+    @cached_property
+    def _learns(self) -> dict[tuple[int, int], bool]:
+        return {
+            (i, j): test.learns(source)
+            for i, source in enumerate(self.sources)
+            for j, test in enumerate(self.tests)
         }
 
     def to_dict(self) -> dict[str, Any]:
         """The study as a document; what decides whether old rows belong to it."""
-        labels = [label for _, label in self.texts.values()]
+        labels = [label for _, label in self.labels.values()]
         return {
             "sources": [spelled(source, SOURCES) for source in self.sources],
             "data": {
-                spelled(source, SOURCES): source.fingerprint()
+                spelled(source, SOURCES): fingerprint
                 for source in self.sources
-                if hasattr(source, "fingerprint")
+                if (fingerprint := fingerprint_of(source)) is not None
             },
             "tests": list(dict.fromkeys(labels)),
             "sizes": list(self.sizes),
@@ -232,7 +251,7 @@ def as_study(
         raise InputError(f"train must be 'half' or 'fresh', got {train!r}.")
     study = Study(
         sources=tuple(as_source(source) for source in listed),
-        contenders=tuple(as_study_test(test) for test in tests),
+        tests=tuple(as_study_test(test) for test in tests),
         sizes=tuple(int(n) for n in rows),
         trials=int(trials),
         repeats=int(repeats),
@@ -255,8 +274,8 @@ def _several(given: Any, kind: type) -> tuple[Any, ...]:
 def _refuse_twins(study: Study) -> None:
     seen = set()
     for source in study.sources:
-        for contender in study.contenders:
-            cell = (spelled(source, SOURCES), contender.label(source))
+        for test in study.tests:
+            cell = (spelled(source, SOURCES), test.label(source))
             if cell in seen:
                 raise InputError(
                     f"the cells of a study must differ, got {cell[1]} on {cell[0]} twice; "

@@ -68,11 +68,12 @@ def _standard_error(rejected: Any, repeat: Any) -> float:
 def _notes(study: Study) -> dict[tuple[str, int], str]:
     from rdiv.names import spelled
     from rdiv.sources import BY_NAME
+    from rdiv.sources.protocol import caveat_of
 
     notes = {}
     for source in study.sources:
         for n in study.sizes:
-            caveat = source.caveat(n) if hasattr(source, "caveat") else None
+            caveat = caveat_of(source, n)
             if caveat:
                 notes[spelled(source, BY_NAME), n] = caveat
     return notes

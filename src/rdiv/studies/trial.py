@@ -4,158 +4,156 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from copy import deepcopy
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rdiv.discrepancies.c2st import fit_classifier
+from rdiv.discrepancies.protocol import how_it_learns, model_of
 from rdiv.discrepancies.resolve import Choice
 from rdiv.inference.engine import PermutationSettings
 from rdiv.models import BY_NAME as MODELS
-from rdiv.models.protocol import FittedModel, Model
 from rdiv.names import spelled
-from rdiv.samples.pool import Pool
+from rdiv.results import TwoSampleResult
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
+from rdiv.studies.one_fit import by_model, learned, with_one_fit
 from rdiv.studies.own_tests import checked
 from rdiv.studies.study import Key, Study
 from rdiv.threads import one_thread
 from rdiv.two_sample import run_test
 
-__all__ = ["Fits", "draws_of", "run_draw", "run_trial"]
-
-
-@dataclass(frozen=True, eq=False)
-class Fits:
-    """Models fitted to one draw: one fit for all tests of the same model.
-
-    Shared are fits to the whole pool, which r-div, score, omnibus and h-div of one model need, and
-    those of a classifier to the half that it learns from, which both C2ST need. The streams of a
-    stage start alike for every test of a draw, so each gets the numbers that it would find alone.
-
-    Examples
-    --------
-    >>> from rdiv.discrepancies import RDivergence, Score
-    >>> pool = Pool(np.random.default_rng(0).normal(size=(60, 2)))
-    >>> fits = Fits()
-    >>> for test in (RDivergence("gmm"), Score("gmm")):
-    ...     prepared = fits.shared(test).prepare(pool, np.random.default_rng(1))
-    >>> print(len(fits.pooled))
-    1
-    """
-
-    pooled: list[_Fit] = field(default_factory=list)
-    classifiers: list[_Fit] = field(default_factory=list)
-
-    def shared(self, test: Any) -> Any:
-        """The same test, whose model is not fitted again if it was already."""
-        if getattr(test, "model", None) is None:
-            return test
-        if hasattr(test, "from_classifier"):
-            return _SharedClassifier(test, self.classifiers)
-        one_fit = hasattr(test, "from_fit") or hasattr(test, "after_fit")
-        alone = not one_fit or getattr(test, "learns", False)
-        return test if alone else _SharedFit(test, self.pooled)
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """A model, what its fit gave, and the stream as the fit left it."""
-
-    model: Model
-    fitted: FittedModel
-    stream: np.random.Generator
-
-
-def _known(model: Model, fits: list[_Fit]) -> _Fit | None:
-    return next((fit for fit in fits if fit.model is model or fit.model == model), None)
-
-
-@dataclass(frozen=True, eq=False)
-class _SharedFit:
-    """A test that takes the fit of its model from another test of the draw."""
-
-    test: Any
-    known: list[_Fit]
-
-    def prepare(self, pool: Pool, rng: np.random.Generator) -> Any:
-        fit = _known(self.test.model, self.known)
-        if fit is None:
-            fit = _Fit(self.test.model, self.test.model.fit(pool, rng), rng)
-            self.known.append(fit)
-        if hasattr(self.test, "from_fit"):
-            return self.test.from_fit(fit.fitted, pool)
-        return self.test.after_fit(fit.fitted, pool, deepcopy(fit.stream))
-
-
-@dataclass(frozen=True, eq=False)
-class _SharedClassifier:
-    """A C2ST that takes its classifier from the other one."""
-
-    test: Any
-    known: list[_Fit]
-
-    learns = True
-
-    def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> Any:
-        fit = _known(self.test.model, self.known)
-        if fit is None:
-            fit = _Fit(self.test.model, fit_classifier(self.test.model, pool, is_p, rng), rng)
-            self.known.append(fit)
-        return self.test.from_classifier(fit.fitted, is_p)
-
+__all__ = ["Row", "Unit", "run_draw", "run_trial", "run_unit", "units_of"]
 
 Row = dict[str, Any]
 
 _TEST, _TRAINING = 0, 1
 
 
-def draws_of(study: Study, keys: Iterable[Key]) -> Iterator[list[Key]]:
-    """Trials that run together: those of one draw where its tests share fits, else each alone."""
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """Trials that run one after another in one process.
+
+    Parameters
+    ----------
+    draws : list of list of Key
+        The trials of each draw; tests of one draw that have a model in common share its fit.
+    fresh : bool
+        Whether their tests learn from a separate draw first, once for all of these trials.
+    """
+
+    draws: list[list[Key]]
+    fresh: bool = False
+
+    def __len__(self) -> int:
+        return sum(map(len, self.draws))
+
+
+def units_of(study: Study, keys: Iterable[Key], n_jobs: int = 1) -> Iterator[Unit]:
+    """The work of a study in units: one draw, or one training and all trials of it.
+
+    Where tests share fits the trials of a draw are one unit, else each is its own. A training
+    belongs to the trials of one repeat of a cell. If there are fewer trainings than jobs, each is
+    made several times, for some of its trials.
+    """
+    plain: list[Key] = []
+    fresh: list[Key] = []
+    for key in keys:
+        (fresh if study.is_fresh(key) else plain).append(key)
+    trainings = _trainings(study, fresh)
+    pieces = -(-n_jobs // len(trainings)) if trainings else 1
+    for draws in trainings:
+        for first in range(min(pieces, len(draws))):
+            yield Unit(draws[first::pieces], fresh=True)
+    yield from (Unit([draw]) for draw in _draws(study, plain))
+
+
+def _trainings(study: Study, keys: Iterable[Key]) -> list[list[list[Key]]]:
+    """Draws whose tests learn from the same training."""
+    found: dict[Key, list[list[Key]]] = {}
+    for draw in _draws(study, keys):
+        test = 0 if study.share_fits else draw[0].test
+        found.setdefault(replace(draw[0], trial=0, test=test), []).append(draw)
+    return list(found.values())
+
+
+def _draws(study: Study, keys: Iterable[Key]) -> Iterator[list[Key]]:
     if not study.share_fits:
         return ([key] for key in keys)
-    return (list(draw) for _, draw in groupby(keys, lambda key: replace(key, contender=0)))
+    return (list(draw) for _, draw in groupby(keys, lambda key: replace(key, test=0)))
 
 
-def run_draw(study: Study, keys: Sequence[Key]) -> Iterator[Row]:
-    """Run the trials of one draw, a row for each as it finishes.
-
-    All tests see the same draws: a trial's data depend on the source, the size, the null and the
-    numbers of repeat and trial, never on the test.
-    """
-    with one_thread():  # for the draw too: a row's last bits decide its place in the pool
-        draw = _drawn(study, keys[0], _TEST)
-    for key in keys:
-        yield _tested(study, key, draw)
+def run_unit(study: Study, unit: Unit) -> Iterator[Row]:
+    """Run the trials of a unit, a row for each as it finishes."""
+    trained = _trained(study, unit) if unit.fresh else {}
+    for draw in unit.draws:
+        yield from run_draw(study, draw, trained)
 
 
 def run_trial(study: Study, key: Key) -> Row:
     """Run one trial; a pure function of the study and the key, but for the seconds it took."""
-    return next(run_draw(study, [key]))
+    return next(run_unit(study, Unit([[key]], fresh=study.is_fresh(key))))
 
 
-def _tested(study: Study, key: Key, draw: _Draw) -> Row:
-    source, contender = study.sources[key.source], study.contenders[key.contender]
-    start = time.perf_counter()
-    with one_thread():
-        choice = contender.choice(source, supervised=draw.supervised)
-        pooled, fits = draw.pool(choice)
-        discrepancy = choice.build(pooled.pool)
-        model = getattr(discrepancy, "model", None)
-        protocol, test = _as_agreed(study, key, discrepancy, fits)
-        test = checked(test, study.texts[key.source, key.contender][1])
-        settings = PermutationSettings(max(study.alphas), study.n_resamples)
-        result, _ = run_test(test, pooled, settings)
-    seconds = time.perf_counter() - start
+@dataclass(frozen=True, eq=False)
+class _Trained:
+    """A test that has learned from a draw of its own, and what each trial counts of the seconds."""
+
+    test: Any
+    seconds: float
+
+
+def run_draw(
+    study: Study, keys: Sequence[Key], trained: Mapping[int, _Trained] | None = None
+) -> Iterator[Row]:
+    """Run the trials of one draw, a row for each as it finishes.
+
+    All tests see the same draws: a trial's data depend on the source, the size, the null and the
+    numbers of repeat and trial, never on the test.
+
+    Parameters
+    ----------
+    trained : mapping, optional
+        Tests that have learned already, by their numbers in the study.
+    """
+    with one_thread():  # for the draw too: a row's last bits decide its place in the pool
+        draw = _drawn(study, keys[0], _TEST)
+        trials = [_built(study, key, draw) for key in keys]
+    settings = PermutationSettings(max(study.alphas), study.n_resamples)
+    for group in by_model(trials):
+        start = time.perf_counter()
+        with one_thread():
+            tests = _ready(group, trained or {})
+        for trial, test in zip(group, tests, strict=True):
+            label = study.labels[trial.key.source, trial.key.test][1]
+            with one_thread():
+                result, _ = run_test(checked(test, label), trial.pooled, settings)
+            before = trial.seconds + _seconds(trained, trial.key)
+            yield _row(study, trial, result, before + time.perf_counter() - start)
+            start = time.perf_counter()
+
+
+def _ready(group: Sequence[_Trial], trained: Mapping[int, _Trained]) -> list[Any]:
+    """The tests of a group as they run: after their training, or with one fit for all."""
+    if group[0].key.test in trained:
+        return [trained[trial.key.test].test for trial in group]
+    return with_one_fit(group)
+
+
+def _seconds(trained: Mapping[int, _Trained] | None, key: Key) -> float:
+    return trained[key.test].seconds if trained and key.test in trained else 0.0
+
+
+def _row(study: Study, trial: _Trial, result: TwoSampleResult, seconds: float) -> Row:
+    key, model = trial.key, model_of(trial.test)
+    protocol = study.train if how_it_learns(trial.test) else "whole"
     return {
         **study.identity(key),
-        "discrepancy": contender.texts(source)[0],
+        "discrepancy": study.tests[key.test].names(study.sources[key.source])[0],
         "model": None if model is None else spelled(model, MODELS),
         "n_p": result.n_p,
         "n_q": result.n_q,
@@ -168,20 +166,39 @@ def _tested(study: Study, key: Key, draw: _Draw) -> Row:
 
 @dataclass(frozen=True, eq=False)
 class _Draw:
-    """The data of one trial, and what its tests have in common."""
+    """The data of one trial, and the pools that its tests have in common."""
 
     p: Any
     q: Any
     seed: int
     supervised: bool
-    pools: dict[str | None, tuple[PooledSamples, Fits]] = field(default_factory=dict)
+    pools: dict[str | None, PooledSamples] = field(default_factory=dict)
 
-    def pool(self, choice: Choice) -> tuple[PooledSamples, Fits]:
-        """The two samples as one pool, for the task of this test, and models fitted to it."""
+    def pool(self, choice: Choice) -> PooledSamples:
+        """The two samples as one pool, for the task of this test."""
         kind = choice.kind if self.supervised else None
         if kind not in self.pools:
-            self.pools[kind] = pool_samples(self.p, self.q, rng=self.seed, kind=kind), Fits()
+            self.pools[kind] = pool_samples(self.p, self.q, rng=self.seed, kind=kind)
         return self.pools[kind]
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """A test and the pool that it gets; the seconds that making both took."""
+
+    key: Key
+    test: Any
+    pooled: PooledSamples
+    seconds: float
+
+
+def _built(study: Study, key: Key, draw: _Draw) -> _Trial:
+    start = time.perf_counter()
+    source = study.sources[key.source]
+    choice = study.tests[key.test].choice(source, supervised=draw.supervised)
+    pooled = draw.pool(choice)
+    test = choice.build(pooled.pool)
+    return _Trial(key, test, pooled, time.perf_counter() - start)
 
 
 def _drawn(study: Study, key: Key, role: int) -> _Draw:
@@ -192,7 +209,7 @@ def _drawn(study: Study, key: Key, role: int) -> _Draw:
 
 def _stream(study: Study, key: Key, role: int) -> np.random.Generator:
     """Randomness of a trial, the same for every test and whatever else the study holds."""
-    prefix = _words(study.seed, study.texts[key.source, key.contender][0])
+    prefix = _words(study.seed, study.labels[key.source, key.test][0])
     words = [*prefix, key.n, key.null, key.repeat, key.trial, role]
     return np.random.default_rng(np.random.SeedSequence(np.array(words, dtype=np.uint32)))
 
@@ -211,44 +228,19 @@ def _words(seed: int, source: str) -> list[int]:
     ]
 
 
-def _as_agreed(study: Study, key: Key, discrepancy: Any, fits: Fits) -> tuple[str, Any]:
-    """The protocol by which a test gets its rows, and the test as it runs under it."""
-    test = fits.shared(discrepancy) if study.share_fits else discrepancy
-    if not getattr(discrepancy, "learns", False):
-        return "whole", test
-    return study.train, _trained(study, key) if study.train == "fresh" else test
-
-
-def _trained(study: Study, key: Key) -> Any:
-    """The discrepancy trained on a draw of its own, once for each repeat of a cell."""
-    known, cell = _trainings(study.token, key.repeat), replace(key, trial=0)
-    if cell not in known.tests:
-        known.tests[cell] = _train(study, cell, known.draws)
-    return known.tests[cell]
-
-
-@dataclass(frozen=True, eq=False)
-class _Trainings:
-    """The draws that tests learn from in one repeat of a study, and what they learned."""
-
-    draws: dict[Key, _Draw] = field(default_factory=dict)
-    tests: dict[Key, Any] = field(default_factory=dict)
-
-
-@lru_cache(maxsize=2)
-def _trainings(token: str, repeat: int) -> _Trainings:
-    """What this process trained in one repeat of a study; two repeats are remembered."""
-    del token, repeat
-    return _Trainings()
-
-
-def _train(study: Study, key: Key, draws: dict[Key, _Draw]) -> Any:
-    source, contender = study.sources[key.source], study.contenders[key.contender]
-    place = replace(key, contender=0)
-    if place not in draws:
-        draws[place] = _drawn(study, key, _TRAINING)
-    choice = contender.choice(source, supervised=draws[place].supervised)
-    pooled, fits = draws[place].pool(choice)
-    discrepancy = choice.build(pooled.pool)
-    test = fits.shared(discrepancy) if study.share_fits else discrepancy
-    return test.learn(pooled.pool, pooled.is_p, pooled.stream("learn"))
+def _trained(study: Study, unit: Unit) -> dict[int, _Trained]:
+    """The tests of a unit, each trained on the draw of this repeat of their cell."""
+    trials_of = Counter(key.test for draw in unit.draws for key in draw)
+    cell = replace(unit.draws[0][0], trial=0)
+    found = {}
+    with one_thread():
+        draw = _drawn(study, cell, _TRAINING)
+        trials = [_built(study, replace(cell, test=number), draw) for number in trials_of]
+        for group in by_model(trials):
+            start = time.perf_counter()
+            tests = learned(group)
+            seconds = (time.perf_counter() - start) / len(tests)
+            for trial, test in zip(group, tests, strict=True):
+                number = trial.key.test
+                found[number] = _Trained(test, (trial.seconds + seconds) / trials_of[number])
+    return found

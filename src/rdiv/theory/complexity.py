@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,7 @@ Floats = NDArray[np.float64]
 _BLOCK = 2**22  # signs drawn at a time
 
 
+@runtime_checkable
 class HypothesisClass(Protocol):
     """What `rademacher_complexity` needs of a class and its rows."""
 
@@ -191,7 +192,8 @@ def rademacher_complexity(
         raise InputError(f"draws must be a whole number of at least 2, got {draws!r}.")
     if not 0 < confidence < 1:
         raise InputError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
-    chosen: Any = hypotheses if hasattr(hypotheses, "suprema") else FiniteClass(hypotheses)
+    known = isinstance(hypotheses, HypothesisClass)
+    chosen: HypothesisClass = hypotheses if known else FiniteClass(hypotheses)
     stream = np.random.default_rng(resolve_seed(rng))
     sizes = cut_sizes(int(draws), rows_within(_BLOCK, chosen.rows))
     found = [chosen.suprema(stream.choice((-1.0, 1.0), (size, chosen.rows))) for size in sizes]

@@ -137,7 +137,7 @@ def network_norms(network: Any) -> NetworkNorms:
         In a file, matrices named ``NAME.weight`` with biases ``NAME.bias``, taken in the natural
         order of the names. Nothing in a file is executed.
     """
-    if isinstance(network, str) or hasattr(network, "__fspath__"):
+    if isinstance(network, str | os.PathLike):
         layers = _layers_of_file(read_weights(network))
     else:
         layers = _layers_of_module(network)
@@ -170,7 +170,7 @@ def lipschitz_constant(network: Any) -> float:
     >>> print(round(lipschitz_constant(torch.nn.Sequential(layer, torch.nn.ReLU(), layer)), 3))
     1.0
     """
-    if isinstance(network, str) or hasattr(network, "__fspath__"):
+    if isinstance(network, str | os.PathLike):
         layers = _layers_of_file(read_weights(network))
     else:
         layers = _layers_of_module(network)

@@ -14,10 +14,10 @@ import joblib
 import pytest
 
 from rdiv.studies.execution import spread
-from rdiv.studies.workers import useful_jobs
+from rdiv.workers import in_order, useful_jobs
 
 psutil = pytest.importorskip("psutil", reason="needs a list of processes")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 def which(shared: None, task: int) -> int:
@@ -61,6 +61,41 @@ def test_workers_end_with_the_command(tmp_path: Path, ending: signal.Signals) ->
     os.kill(process.pid, ending)
     process.wait(timeout=30)
     until(lambda: not [child for child in children if alive(child)], 15)
+
+
+@pytest.mark.skipif(joblib.cpu_count() < 2, reason="one core starts no workers")
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM], ids=lambda s: s.name)
+def test_workers_of_folds_end_with_their_parent(tmp_path: Path, ending: signal.Signals) -> None:
+    """No more of them than cores, although forty were asked for."""
+    script = (
+        "import sys, time\n"
+        "from rdiv.workers import in_order, useful_jobs\n"
+        "from tests.test_workers import wait_for\n"
+        "in_order(wait_for, [(sys.argv[1], i) for i in range(40)], useful_jobs(40, 40))\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], cwd=ROOT)
+    until(lambda: len([*tmp_path.iterdir()]) >= 2, 60)
+    children = psutil.Process(process.pid).children(recursive=True)
+    workers = [child for child in children if "popen_loky" in " ".join(child.cmdline())]
+    assert len(workers) == min(joblib.cpu_count(), 40)
+    os.kill(process.pid, ending)
+    process.wait(timeout=30)
+    until(lambda: not [child for child in children if alive(child)], 15)
+
+
+def wait_for(folder: str, task: int) -> None:
+    (Path(folder) / str(task)).touch()
+    time.sleep(120)
+
+
+def die(task: int) -> None:
+    os._exit(1)
+
+
+@pytest.mark.skipif(joblib.cpu_count() < 2, reason="one core starts no workers")
+def test_a_worker_that_dies() -> None:
+    with pytest.raises(ChildProcessError, match=r"a worker process died.*use fewer n_jobs"):
+        in_order(die, [(1,), (2,)], 2)
 
 
 def alive(process: psutil.Process) -> bool:

@@ -7,11 +7,11 @@ import pickle
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -19,13 +19,17 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, WorkerError
 
-__all__ = ["in_processes", "useful_jobs"]
+__all__ = ["in_order", "in_processes", "useful_jobs"]
+
+Shared = TypeVar("Shared")
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 LOOK = 0.5  # seconds between two looks at whether the parent is alive
 
 
-def useful_jobs(n_jobs: int | None, n_tasks: int) -> int:
-    """How many processes to use: at most as many as given, as cores and as tasks.
+def useful_jobs(n_jobs: int | None, n_tasks: int | None = None) -> int:
+    """How many processes to use: at most as many as given, as cores and, if known, as tasks.
 
     Negative numbers count from all cores down, as in joblib: -1 is all of them.
 
@@ -39,12 +43,13 @@ def useful_jobs(n_jobs: int | None, n_tasks: int) -> int:
     if n_jobs == 0:
         raise InputError("n_jobs must be at least 1, or -1 for all cores, got 0.")
     asked = 1 if n_jobs is None else effective_n_jobs(n_jobs)
-    return max(1, min(int(asked), int(cpu_count()), n_tasks))
+    most = min(int(asked), int(cpu_count()))
+    return max(1, most if n_tasks is None else min(most, n_tasks))
 
 
 def in_processes(
-    call: Callable[[Any, Any], Any], shared: Any, tasks: Iterator[Any], n_jobs: int
-) -> Iterator[Any]:
+    call: Callable[[Shared, Task], Result], shared: Shared, tasks: Iterator[Task], n_jobs: int
+) -> Iterator[Result]:
     """Yield ``call(shared, task)`` for every task as it finishes, from worker processes.
 
     What is shared is packed once, and every worker unpacks it once.
@@ -54,12 +59,9 @@ def in_processes(
     whole = wrap_non_picklable_objects(shared, keep_wrapper=False)  # functions of a script, too
     packed = np.frombuffer(pickle.dumps(whole), dtype=np.uint8)  # large: joblib shares one file
     token, parent = uuid4().hex, os.getpid()
-    settings: dict[str, Any] = {}
-    if "backend_kwargs" in signature(Parallel).parameters:  # else its first task ties a worker
-        settings = {"initializer": end_with_parent, "initargs": (parent,)}
     parallel = Parallel(
         n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1,
-        **settings,
+        **_tied(),
     )  # fmt: skip
     finished = parallel(delayed(_run)(call, token, packed, parent, task) for task in tasks)
     try:
@@ -80,12 +82,61 @@ _DIED = (
 )
 
 
+def in_order(
+    call: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], n_jobs: int
+) -> list[Result]:
+    """``call(*task)`` for every task, in the order of the tasks; from worker processes, if several.
+
+    Parameters
+    ----------
+    n_jobs : int
+        How many processes, from `useful_jobs`.
+
+    Examples
+    --------
+    >>> print(in_order(pow, [(2, 3), (2, 4)], 1))
+    [8, 16]
+    """
+    from joblib import Parallel, delayed
+
+    if n_jobs == 1:
+        return [call(*task) for task in tasks]
+    parent = os.getpid()
+    try:
+        found: list[Result] = Parallel(n_jobs=n_jobs, **_tied())(
+            delayed(_call)(call, parent, task) for task in tasks
+        )
+    except BrokenProcessPool as error:
+        raise WorkerError(
+            "a worker process died, killed or out of memory; use fewer n_jobs."
+        ) from error
+    return found
+
+
+def _call(call: Callable[..., Result], parent: int, task: tuple[Any, ...]) -> Result:
+    end_with_parent(parent)
+    return call(*task)
+
+
+def _tied() -> dict[str, Any]:
+    """Settings of joblib by which a worker ends with its parent from its first moment on."""
+    from joblib import Parallel
+
+    if "backend_kwargs" in signature(Parallel).parameters:  # else its first task ties a worker
+        return {"initializer": end_with_parent, "initargs": (os.getpid(),)}
+    return {}
+
+
 _unpacked: dict[str, Any] = {}
 
 
 def _run(
-    call: Callable[[Any, Any], Any], token: str, packed: NDArray[np.uint8], parent: int, task: Any
-) -> Any:
+    call: Callable[[Any, Task], Result],
+    token: str,
+    packed: NDArray[np.uint8],
+    parent: int,
+    task: Task,
+) -> Result:
     """One task in a worker, which keeps what it unpacked for the next."""
     end_with_parent(parent)
     if token not in _unpacked:

@@ -1,0 +1,119 @@
+"""How much more often a reference row would occur among the current rows: the density ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DensityRatio", "density_ratio"]
+
+Floats = NDArray[np.float64]
+
+FOLDS = 5
+LARGEST = 20.0
+"""Weights are cut here."""
+
+MOST_ROWS = 50_000
+"""Rows that each classifier is fitted to at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class DensityRatio:
+    """Weights of the reference rows.
+
+    Parameters
+    ----------
+    weights : (n_p,) array
+        With mean 1.
+    effective_rows : float
+        How many equally weighted rows they are worth, ``(sum w)^2 / sum w^2``.
+    covered : float
+        Mean of the weights before they were brought to mean 1. Far below 1 it says that most
+        current rows are where there are no reference rows.
+    """
+
+    weights: Floats
+    effective_rows: float
+    covered: float
+
+
+def density_ratio(
+    features: Floats, is_p: NDArray[np.bool_], fold: NDArray[np.intp], rng: np.random.Generator
+) -> DensityRatio:
+    """Cross-fit a classifier of the samples and turn its odds into weights.
+
+    Of a constant, a logistic regression and boosted trees, the one with the smallest out-of-fold
+    log loss gives the weights, so that samples which cannot be told apart get equal ones.
+
+    Parameters
+    ----------
+    features : (n, f) array
+    is_p : (n,) mask
+    fold : (n,) integers
+        Copies of a row and rows of a group are in one fold.
+    rng : Generator
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.r_[rng.normal(size=500), rng.normal(1, 1, size=500)][:, None]
+    >>> ratio = density_ratio(x, np.arange(1000) < 500, np.arange(1000) % 5, rng)
+    >>> print(round(float(ratio.weights.mean()), 6), bool(ratio.weights[x[:500, 0] > 1].mean() > 1))
+    1.0 True
+    """
+    current = (~is_p).astype(float)
+    share = float(current.mean())
+    best, chance = _surprise(np.full(len(is_p), share), current), np.full(len(is_p), share)
+    for make in (_logistic, _trees):
+        found = _cross_fitted(make, features, is_p, fold, rng)
+        if _surprise(found, current) < best:
+            best, chance = _surprise(found, current), found
+    odds = chance[is_p] / (1 - chance[is_p]) * (1 - share) / share
+    raw = np.minimum(odds, LARGEST)
+    covered = float(raw.mean())
+    weights = raw / covered
+    return DensityRatio(weights, float(weights.sum() ** 2 / (weights**2).sum()), covered)
+
+
+def _surprise(chance: Floats, current: Floats) -> float:
+    return float(-np.mean(np.log(np.where(current == 1, chance, 1 - chance))))
+
+
+def _cross_fitted(
+    make: Callable[[int], Any],
+    features: Floats,
+    is_p: NDArray[np.bool_],
+    fold: NDArray[np.intp],
+    rng: np.random.Generator,
+) -> Floats:
+    chance = np.empty(len(is_p))
+    for k in range(int(fold.max()) + 1):
+        own, others = fold == k, np.flatnonzero(fold != k)
+        rows = rng.permutation(others)[:MOST_ROWS]
+        model = make(int(rng.integers(2**31)))
+        model.fit(features[rows], ~is_p[rows])
+        chance[own] = model.predict_proba(features[own])[:, 1] if own.any() else 0.0
+    return np.clip(chance, 1e-6, 1 - 1e-6)
+
+
+def _logistic(seed: int) -> Any:
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    del seed
+    return make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(C=0.1, max_iter=300))
+
+
+def _trees(seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(
+        max_iter=60, learning_rate=0.08, max_leaf_nodes=8, min_samples_leaf=20,
+        l2_regularization=1.0, early_stopping=False, random_state=seed,
+    )  # fmt: skip

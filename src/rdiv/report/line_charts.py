@@ -1,0 +1,242 @@
+"""Charts of numbers with intervals, one per line: gaps, columns, slices, levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rdiv.report.svg import ACCENT, GRID, INK, SOFT, Chart, draw
+from rdiv.report.wording import amount, signed, visible
+
+if TYPE_CHECKING:
+    from rdiv.comparison.result import Comparison
+
+__all__ = [
+    "Line",
+    "column_chart",
+    "finite",
+    "gap_lines",
+    "gaps_chart",
+    "level_chart",
+    "lines_chart",
+    "slice_chart",
+]
+
+MOST_BARS = 12
+"""Most columns that the chart shows."""
+
+_LETTERS = 24  # longest label beside a bar
+
+
+class Line(NamedTuple):
+    """One line of a chart: a label, a value with its interval, whether it stands out."""
+
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    marked: bool
+
+
+def gaps_chart(found: Comparison, key: str = "gaps") -> Chart | None:
+    """Both gaps and what retraining changes, with intervals and 0; None without a finite number."""
+    lines, margins = gap_lines(found), _margins(found)
+    retrained = found.retraining is not None
+    title = "The gap" if len(lines) == 1 else "The gaps"
+    title += " and what retraining changes" if retrained else ""
+    level = amount(100 * (1 - found.results[found.leading].alpha), 6)
+    caption = "Gap: the mean loss on current minus that on reference. "
+    if retrained:
+        caption += "Retraining: the loss of the shared model minus that of the model in use. "
+    caption += (
+        f"Bars: {level} % intervals; a filled dot has one that excludes 0. Right of 0 is worse."
+    )
+    own, shared = found.notes.get("loss"), found.notes.get("shared loss")
+    if len(lines) > 1 and own != shared:
+        caption += f" The two models have different losses ({visible(own)}, {visible(shared)}): "
+        caption += "do not compare the sizes of their gaps."
+    if margins:
+        caption += " Dashed: the margins."
+    return lines_chart(
+        lines, key=key, title=title, axis="difference in mean loss", caption=caption, marks=margins,
+        arrows=True,
+    )  # fmt: skip
+
+
+def gap_lines(found: Comparison) -> list[Line]:
+    """The gaps that were measured and both parts of retraining, as changes of the loss."""
+    lines = []
+    for name, gap, span in (
+        ("model in use", found.gap, found.gap_interval),
+        ("shared model", found.shared_gap, found.shared_gap_interval),
+    ):
+        if gap is not None:
+            lines.append(_line(name, gap, *((None, None) if span is None else span)))
+    if found.retraining is not None:
+        for side in ("current", "reference"):
+            won = getattr(found.retraining, side)
+            lines.append(_line(f"retraining, on {side}", -won.value, -won.high, -won.low))
+    return lines
+
+
+def _line(label: str, value: float, low: float | None, high: float | None) -> Line:
+    """A line of finite numbers, filled when its interval excludes 0."""
+    low, high = finite(low), finite(high)
+    excluded = low is not None and high is not None and not low <= 0 <= high
+    return Line(label, finite(value), low, high, excluded)
+
+
+def finite(value: float | None) -> float | None:
+    """A number that a chart can show, or None."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _margins(found: Comparison) -> list[float]:
+    """The equivalence and non-inferiority margins, where given."""
+    margins = []
+    if found.equivalence is not None:
+        margins += [-found.equivalence.margin, found.equivalence.margin]
+    return margins + ([] if found.not_worse is None else [found.not_worse.margin])
+
+
+def column_chart(columns: Sequence[Mapping[str, Any]], alpha: float, key: str) -> Chart | None:
+    """The contribution of each column to the gap; None when no column contributes."""
+    lines = [
+        Line(
+            column["name"],
+            column["contribution"],
+            *_ends(column["interval"]),
+            column["pvalue"] <= alpha,
+        )
+        for column in columns
+        if column["contribution"]
+    ]
+    return lines_chart(
+        lines[:MOST_BARS],
+        key=key,
+        title="Contribution of each column",
+        axis="contribution to the gap",
+        caption="The contribution of each column to the gap, each with its own interval. Filled: "
+        "significant at the level of the report, adjusted for all columns.",
+    )
+
+
+def slice_chart(slices: Sequence[Mapping[str, Any]], alpha: float, key: str) -> Chart | None:
+    """The gap inside each slice."""
+    lines = [
+        Line(
+            f"{number}. {slice_['condition']}",
+            slice_["gap"],
+            *_ends(slice_["interval"]),
+            slice_["pvalue"] <= alpha,
+        )
+        for number, slice_ in enumerate(slices, start=1)
+    ]
+    return lines_chart(
+        lines,
+        key=key,
+        title="The gap inside each slice",
+        axis="gap inside the slice",
+        caption="The gap inside each slice, with intervals that hold for all slices. Filled: "
+        "differs from the gap outside.",
+    )
+
+
+def level_chart(lines: Sequence[Line], unit: str, percent: str, more: str = "") -> Chart | None:
+    """The gaps of many comparisons; `unit` is what one of them is called."""
+    return lines_chart(
+        lines,
+        key="levels",
+        title=f"The gap of every {unit}",
+        axis="gap in mean loss",
+        caption=f"The gap of each {unit}, current minus reference, with {percent} % intervals that "
+        f"hold for all {unit}s at once. Filled: a shift was found. {more}".strip(),
+        arrows=True,
+    )
+
+
+def lines_chart(
+    lines: Sequence[Line],
+    *,
+    key: str,
+    title: str,
+    axis: str,
+    caption: str,
+    marks: Sequence[float] = (),
+    arrows: bool = False,
+) -> Chart | None:
+    """One line for each value, from top to bottom; None when none has a finite value.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+    key, title, caption : str
+        See `rdiv.report.svg.Chart`.
+    axis : str
+        Label of the axis.
+    marks : sequence of float
+        Where dashed lines go.
+    arrows : bool
+        Whether to write on which side of 0 current is worse.
+    """
+    if not any(line.value is not None for line in lines):
+        return None
+
+    def paint(axes: Any) -> None:
+        for mark in marks:
+            axes.axvline(mark, color=SOFT, linewidth=1, linestyle=(0, (2, 2)))
+        axes.axvline(0, color=INK, linewidth=1)
+        for place, line in enumerate(lines):
+            _paint_line(axes, place, line)
+        axes.set(ylim=(len(lines) - 0.4, -0.6), xlabel=axis)
+        axes.set_yticks(range(len(lines)), [_label(line.label) for line in lines], color=INK)
+        axes.locator_params(axis="x", nbins=5)
+        axes.grid(axis="x", color=GRID, linewidth=0.6)
+        axes.set_axisbelow(True)
+        if arrows:
+            _paint_arrows(axes)
+
+    said = "; ".join(_said(line) for line in lines[:25])
+    more = f"; and {len(lines) - 25} more" if len(lines) > 25 else ""
+    marked = "".join(f" The margin {signed(mark)} is marked." for mark in marks)
+    return draw(
+        paint,
+        key=key,
+        title=title,
+        description=f"{said}{more}. Zero is marked.{marked}",
+        caption=caption,
+        height=0.62 + 0.235 * len(lines) + 0.2 * arrows,
+    )
+
+
+def _said(line: Line) -> str:
+    span = ""
+    if line.low is not None and line.high is not None:
+        span = f" ({signed(line.low)} to {signed(line.high)})"
+    return f"{visible(line.label)[:60]}: {signed(line.value)}{span}"
+
+
+def _paint_arrows(axes: Any) -> None:
+    """On which side of 0 current is worse."""
+    for place, text, side in ((0, "\u2190 better", "left"), (1, "worse \u2192", "right")):
+        axes.text(place, 1, text, transform=axes.transAxes, va="bottom", ha=side, color=SOFT)
+
+
+def _paint_line(axes: Any, place: int, line: Line) -> None:
+    colour = ACCENT if line.marked else SOFT
+    if line.low is not None and line.high is not None:
+        axes.plot([line.low, line.high], [place, place], color=colour, linewidth=3.5, alpha=0.35,
+                  solid_capstyle="butt")  # fmt: skip
+    if line.value is not None:
+        axes.plot([line.value], [place], "o", color=colour, markersize=5.5,
+                  fillstyle="full" if line.marked else "none")  # fmt: skip
+
+
+def _ends(interval: Mapping[str, float | None] | None) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else (interval["low"], interval["high"])
+
+
+def _label(text: str) -> str:
+    text = visible(text[: 2 * _LETTERS])
+    return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}\u2026"

@@ -1,0 +1,154 @@
+"""How a comparison was done and under which assumptions, true for the data of the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rdiv.comparison.sentences import further_looks
+from rdiv.report.wording import amount, count, shorten
+
+if TYPE_CHECKING:
+    from rdiv.comparison.levels_result import Comparisons
+    from rdiv.comparison.result import Comparison
+    from rdiv.results import TwoSampleResult
+
+__all__ = ["comparison_methods", "many_methods"]
+
+
+_HOLD = {
+    "holm": "P-values of a {unit} are adjusted by Holm's method: the probability that any {unit} "
+    "is called shifted by mistake is at most {alpha}, whatever the dependence ({shared}). Its "
+    "questions are judged by closed testing at {alpha} over the number of {unit}s",
+    "bh": "P-values of a {unit} are adjusted by the method of Benjamini and Hochberg: of the "
+    "{unit}s called shifted, at most a share of {alpha} is expected to be false alarms, for "
+    "independent or positively dependent tests ({shared}, which makes them positively dependent in "
+    "general, but no proof covers two-sided tests). The questions of a {unit} are judged by closed "
+    "testing at {alpha} times the share of {unit}s that shifted (Benjamini and Bogomolov)",
+}
+
+
+def comparison_methods(found: Comparison) -> list[str]:
+    """The paragraphs on the methods of one comparison."""
+    test = found.results[found.leading]
+    permuted = (
+        f"For each question the rows were permuted between the two samples at random "
+        f"{count(test.n_resamples)} times. The p-value is the share of permutations, the observed "
+        f"split included, with at least as large a difference. {_pvalues_hold(found)}"
+    )
+    last = f"{_intervals(found)}{_inputs(found)}{further_looks(test.alpha)}"
+    return [_models_fitted(found), permuted, _combined(found, test.alpha), last]
+
+
+def _models_fitted(found: Comparison) -> str:
+    """Which model saw which rows; nothing about a model that was not measured."""
+    parts = []
+    if "in-use" in found.results:
+        parts.append(_in_use(found.results["in-use"]))
+    if "r-div" in found.results:
+        parts.append(_shared(found, found.results["r-div"]))
+    if "score" in found.results:
+        parts.append(
+            "Score: the gradients of the loss of that shared model were compared in place of its "
+            "losses."
+        )
+    return " ".join(parts)
+
+
+def _in_use(test: TwoSampleResult) -> str:
+    model, trained = shorten(test.model, 120), test.notes.get("rows trained on")
+    if trained is None:
+        return (
+            f"In-use: the model in use ({model}) was judged by its losses on {count(test.n_p)} "
+            f"reference and {count(test.n_q)} current rows. That it was trained on neither sample "
+            "is the user's word; otherwise the p-value does not hold."
+        )
+    tested = test.notes.get("rows tested", test.n_p + test.n_q - trained)
+    return (
+        f"In-use: {count(trained)} of the {count(test.n_p)} reference rows were drawn at random to "
+        f"train a model ({model}). Its losses on the other reference rows were compared with its "
+        f"losses on the current rows, {count(tested)} rows in all."
+    )
+
+
+def _shared(found: Comparison, test: TwoSampleResult) -> str:
+    held = "out-of-fold losses (no row helped to fit the model that gave its loss)"
+    losses = "in-sample losses" if found.shared_gap_interval is None else held
+    return (
+        f"R-div: one model ({shorten(test.model, 120)}) was fitted on all {count(test.n_p)} "
+        f"reference and {count(test.n_q)} current rows together, without knowing which row came "
+        f"from which sample, and judged by its {losses}."
+    )
+
+
+def _pvalues_hold(found: Comparison) -> str:
+    """When p-values are exact, and when they are not."""
+    text = (
+        "Raw p-values are exact at every sample size when both samples come from one distribution "
+        "and rows (or the given groups of rows) are independent. When only the mean losses are "
+        "equal they are approximate; gaps are divided by their standard errors for that reason."
+    )
+    if "score" in found.results:
+        text += (
+            " Score is approximate when only the mean gradients are equal, more so when the sample "
+            "sizes differ."
+        )
+    return text
+
+
+def _combined(found: Comparison, alpha: float) -> str:
+    asked = list(found.adjusted_pvalues)
+    if len(asked) == 1:
+        return f"Only one question was asked, so its p-value is not adjusted (level {alpha:g})."
+    text = (
+        f"The verdict combines the {len(asked)} questions by closed testing at level "
+        f"{amount(alpha)}: the adjusted p-value of a question is the largest p-value of all sets "
+        "of questions that hold it."
+    )
+    if "in-use" in asked:
+        text += (
+            " A set with in-use and another question gets twice the smaller p-value (Bonferroni), "
+            "because in-use is about other rows."
+        )
+    if "score" in asked:
+        text += " R-div and score share their permutations and are combined by the smaller p-value."
+    return text
+
+
+def _intervals(found: Comparison) -> str:
+    spans = (found.gap_interval, found.shared_gap_interval)
+    text = ""
+    if any(span is not None for span in spans):
+        text = "Intervals are for the gap of the fitted models on future rows. "
+    if found.retraining is not None:
+        text += "Retraining compares the two models row by row, with Student's interval. "
+    return text
+
+
+def _inputs(found: Comparison) -> str:
+    if found.input_test is None:
+        return ""
+    return (
+        f"The test of the inputs uses {count(found.input_test.n_p)} + "
+        f"{count(found.input_test.n_q)} random rows and is not part of the verdict. "
+    )
+
+
+def many_methods(found: Comparisons) -> list[str]:
+    """The paragraphs on the methods of many comparisons; models are those of the first one."""
+    first, unit = found.tested[0].comparison, found.unit
+    assert first is not None
+    shared = "the models share both samples" if unit == "model" else "the levels share a reference"
+    hold = _HOLD[found.correction].format(alpha=amount(found.alpha), unit=unit, shared=shared)
+    raised = f" (raised, because so many {unit}s need more than 999)" if found.raised else ""
+    each = amount(100 * (1 - found.alpha / len(found.tested)), 6)
+    what = "Each level was compared with the full reference on its own"
+    if unit == "model":
+        what = "The two samples were compared for each model on its own"
+    return [
+        f"{what}. For {unit} {shorten(found.tested[0].name, 60)}: {_models_fitted(first)}",
+        "For each question the rows were permuted between the two samples at random "
+        f"{count(found.n_resamples)} times{raised}. {_pvalues_hold(first)}",
+        f"{hold}. Each {unit} has {each} % intervals, so that they hold for all {unit}s at once. "
+        f"The adjustment is slightly more powerful, so a {unit} may shift while its interval "
+        "contains 0.",
+    ]
