@@ -12,7 +12,7 @@ from rdiv.errors import InputError
 from rdiv.remarks import NOT_EQUALITY
 
 if TYPE_CHECKING:
-    from rdiv.comparison.levels_result import Comparisons, Level
+    from rdiv.comparison.levels_result import Comparisons
     from rdiv.comparison.result import Comparison
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "summary_of_many",
 ]
 
-_MOST_WARNINGS = 8  # of many comparisons; the document has them all
 _IN_PYTHON = re.compile(r" \(drop=\[.*?\] in Python\)")
 _MARGIN = " as the equivalence margin"
 
