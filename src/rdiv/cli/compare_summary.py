@@ -119,11 +119,6 @@ def _min_gap_finding(found: Comparison, min_gap: float) -> str:
     return f"the interval overlaps {span}, so this shift does not count"
 
 
-def _some(levels: Sequence[Level]) -> str:
-    names = [level.name for level in levels[:3]]
-    return ", ".join(names) + (f" and {len(levels) - 3} more" if len(levels) > 3 else "")
-
-
 def _for_a_command(text: str) -> str:
     """A sentence of the library, with the options of the command alone."""
     return _IN_PYTHON.sub("", text).replace(_MARGIN, ": --equivalence-margin G")
