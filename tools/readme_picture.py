@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rdiv import compare
+from rdiv import Comparison, compare
 from rdiv.cli.demo import MODEL, digit_cases
+from rdiv.inference.intervals import Interval
 from rdiv.pictures import svg_text
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "assets" / "demo.svg"
@@ -39,34 +40,47 @@ def words(svg: str) -> list[str]:
 
 
 def picture() -> str:
-    """Compare the cases with seed 0 and draw the gaps with their intervals."""
+    """Compare the cases with seed 0 and draw both gaps with their intervals."""
     cases = digit_cases(0)
     found = [compare(case.reference, case.current, model=MODEL, rng=0) for case in cases]
 
     def paint(figure: Any) -> None:
         axes = figure.subplots()
         for place, comparison in enumerate(found):
-            assert comparison.gap_interval is not None
-            assert comparison.input_test is not None
-            low, high = comparison.gap_interval
-            colour = "#b3261e" if comparison.shifted else "#33691e"
-            axes.plot(
-                [low, high], [place, place], color=colour, linewidth=3, solid_capstyle="round"
-            )
-            axes.plot(comparison.gap, place, "o", color=colour)
-            inputs = "inputs moved" if comparison.input_test.rejected else "inputs: no move found"
-            text = f"{comparison.verdict} (p = {comparison.results['r-div'].pvalue:.3f}); {inputs}"
-            anchor = 0.09 if not comparison.shifted else low
-            height = place if not comparison.shifted else place - 0.32
-            axes.text(anchor, height, text, va="center", fontsize=9)
+            _draw(axes, place - 0.12, comparison.gap, comparison.gap_interval, "#b3261e", "in use")
+            _draw(
+                axes, place + 0.16, comparison.shared_gap, comparison.shared_gap_interval,
+                "#1f5f99", "trained on both",
+            )  # fmt: skip
+            axes.text(0.02, place - 0.36, _finding(comparison), va="center", fontsize=9)
         axes.axvline(0, color="0.4", linewidth=1)
         axes.set_yticks(range(len(cases)), [case.name for case in cases])
         axes.set(
-            ylim=(2.5, -0.5), xlabel="mean loss on current minus reference, 95 % interval (nats)"
-        )
+            ylim=(2.5, -0.6), xlim=(-0.12, 1.45),
+            xlabel="mean loss on current minus reference, 95 % interval (nats)",
+        )  # fmt: skip
         axes.spines[["top", "right"]].set_visible(False)
 
-    return svg_text(paint, (7.6, 2.5))
+    return svg_text(paint, (7.6, 3.2))
+
+
+def _draw(
+    axes: Any, height: float, gap: float | None, interval: Interval | None, colour: str, model: str
+) -> None:
+    """One gap with its interval, and the model that it is of."""
+    assert interval is not None
+    low, high = interval
+    axes.plot([low, high], [height, height], color=colour, linewidth=3, solid_capstyle="round")
+    axes.plot(gap, height, "o", color=colour)
+    axes.text(high + 0.03, height, model, va="center", fontsize=8, color=colour)
+
+
+def _finding(found: Comparison) -> str:
+    """The verdict and the finding of the inputs alone."""
+    assert found.input_test is not None
+    inputs = "inputs moved" if found.input_test.rejected else "inputs: no move found"
+    direction = "" if found.direction is None else f", {found.direction}"
+    return f"{found.verdict}{direction} (p = {found.pvalue:.3f}); {inputs}"
 
 
 if __name__ == "__main__":

@@ -159,7 +159,6 @@ def test_files(run: Run, tmp_path: Path, name: str) -> None:
         (["--model", "ridge"], ["target"]),
         ([*TARGET, "--min-gap", "-1"], ["--min-gap", "-1"]),
         ([*TARGET, "--min-gap", "nan"], ["--min-gap", "nan"]),
-        ([*TARGET, "--min-gap", "0.1", "--folds", "0"], ["--min-gap", "interval", "folds"]),
     ],
 )
 def test_options_of_compare(
@@ -175,12 +174,151 @@ def test_options_of_compare(
         (["--discrepancy", "enrgy"], ["'enrgy'", "did you mean 'energy'?", "r-div"]),
         (["--discrepancy", "energy", "--model", "kde"], ["energy needs no model"]),
         (["--discrepancy", "energy", "--folds", "3"], ["energy needs no model", "folds"]),
+        (
+            ["--discrepancy", "r-div", "--discrepancy", "energy", "--model", "kde"],
+            ["energy needs no model, got --model 'kde'; drop --model, or run energy by itself"],
+        ),
+        (
+            ["--discrepancy", "r-div", "--discrepancy", "in-use", "--folds", "3"],
+            ["in-use trains one model", "or run in-use by itself"],
+        ),
+        (
+            ["--discrepancy", "energy", "--discrepancy", "r-div", "--subsample", "50"],
+            ["--subsample is for", "got r-div", "or run r-div by itself"],
+        ),
+        (["--discrepancy", "energy", "--discrepancy", "energy"], ["energy is given twice"]),
+        (["--discrepancy", "energy", "--discrepancy", "mmd"], ["unknown discrepancy 'mmd'"]),
+        (["--drop", "visit"], ["--drop", "did you mean 'visits'?"]),
+        (["--target", "bought", "--drop", "bought"], ["--drop cannot leave out 'bought'"]),
     ],
 )
 def test_options_of_the_test(
     run: Run, tmp_path: Path, files: Path, options: list[str], words: list[str]
 ) -> None:
     refused(run, tmp_path, ["test", files / "reference.csv", files / "same.csv", *options], words)
+
+
+DATA = Path(__file__).resolve().parents[1] / "models" / "data"
+CLASSES = ("--prediction", "yes=p", "--prediction", "no=rest")
+
+
+def logged(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Logged predictions and losses, with something wrong in the rows from 30 on."""
+    late = pl.int_range(len(frame)) >= 30
+    chance = pl.lit(0.25)
+    columns = {
+        "p": pl.when(late).then(1.5).otherwise(chance) if name == "outside" else chance,
+        "rest": pl.when(late).then(0.5).otherwise(0.75) if name == "sums" else pl.lit(0.75),
+        "error": pl.when(late).then(None).otherwise(0.5) if name == "holes" else pl.lit(0.5),
+        "said": pl.lit("often"),
+    }
+    return frame.with_columns(**columns)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        (
+            "outside",
+            [*TARGET, "--prediction", "p"],
+            ["'p'", "between 0 and 1, got 1.5 in row 30 of CURRENT (counted from 0)", "10 such"],
+        ),
+        ("sums", [*TARGET, *CLASSES], ["must add up to 1", "got 0.75 in row 30 of CURRENT"]),
+        (
+            "right",
+            [*TARGET, "--prediction", "yes=p"],
+            ["--prediction needs a column for every class", "got none for 'no'", "no=COLUMN"],
+        ),
+        (
+            "holes",
+            ["--loss", "error"],
+            ["the loss column 'error'", "got 10 missing or infinite, the first in row 30 of CURR"],
+        ),
+        ("right", ["--loss", "said"], ["the loss column 'said' must hold numbers, got 'often'"]),
+        ("right", ["--loss", "eror"], ["'eror' in neither sample", "did you mean 'error'?"]),
+        ("right", [*TARGET, "--prediction", "said"], ["'often'", "'no', 'yes'"]),
+        ("right", ["--prediction", "p"], ["--prediction needs the target", "--target"]),
+        ("right", [*TARGET, "--prediction", "p", "--prediction", "rest"], ["write CLASS=COL"]),
+        (
+            "right",
+            [*TARGET, "--prediction", "p", "--loss", "error"],
+            ["--prediction and --loss each stand for the model in use"],
+        ),
+        (
+            "right",
+            [*TARGET, "--train", "x.csv", "--loss", "error"],
+            ["--loss and --train each stand for the model in use"],
+        ),
+        ("right", ["--loss", "error", "--train-share", "0.3"], ["--train-share", "is given"]),
+        ("right", ["--loss", "error", "--retrain", "ridge"], ["--retrain needs a target"]),
+        (
+            "right",
+            [*TARGET, "--retrain", "ridge"],
+            ["--retrain is for", "--train, --prediction or"],
+        ),
+        ("right", [*TARGET, "--train-share", "1"], ["--train-share must lie strictly between"]),
+        ("right", [*TARGET, "--drop", "visit"], ["--drop", "did you mean 'visits'?"]),
+        ("right", [*TARGET, "--drop", "bought"], ["--drop cannot leave out", "change --target"]),
+        ("right", [*TARGET, "--prediction", "p", "--drop", "p"], ["the prediction column"]),
+    ],
+)
+def test_logged_columns(
+    run: Run, tmp_path: Path, name: str, options: list[str], words: list[str]
+) -> None:
+    logged(table(40, 0), "right").write_csv(tmp_path / "p.csv")
+    logged(table(40, 1), name).write_csv(tmp_path / "q.csv")
+    refused(run, tmp_path, ["compare", tmp_path / "p.csv", tmp_path / "q.csv", *options], words)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--model", "json:decoder"], ["'json:decoder' is an object that is no model (module)"]),
+        (["--model", "json:dumps"], ["needs arguments (obj)", "without arguments"]),
+        (["--model", "json:nothing"], ["there is no 'nothing' in 'json'"]),
+        (["--model", "no_such_module:it"], ["cannot import 'no_such_module'"]),
+        (["--model", "model.pkl"], ["'model.pkl' is a pickle", "ONNX"]),
+        (["--model", "nowhere.onnx"], ["the ONNX file 'nowhere.onnx' does not exist"]),
+        (["--model", "kde", "--model", "kde"], ["--model kde is given twice"]),
+        (["--model", "kde", "--model", "gmm", "--by", "age"], ["several --model", "--by"]),
+        (["--model", "logistic", "--loss", "age"], ["--model and --loss each stand"]),
+        (["--train", "nowhere.csv"], ["there is no file nowhere.csv"]),
+    ],
+)
+def test_models(
+    run: Run, tmp_path: Path, files: Path, options: list[str], words: list[str]
+) -> None:
+    pair = [files / "reference.csv", files / "same.csv"]
+    refused(run, tmp_path, ["compare", *pair, *TARGET, *options], words)
+
+
+def test_models_for_one_pair_only(run: Run, tmp_path: Path, files: Path) -> None:
+    three = [files / "reference.csv", files / "same.csv", files / "worse.csv"]
+    options = [*TARGET, "--model", "kde", "--model", "gmm"]
+    words = ["several --model are for one pair of files, got 2 CURRENT files"]
+    refused(run, tmp_path, ["compare", *three, *options], words)
+
+
+def test_a_training_table_needs_something_to_train(run: Run, tmp_path: Path, files: Path) -> None:
+    command = ["compare", files / "reference.csv", files / "same.csv", "--train"]
+    train = [files / "worse.csv"]
+    for options in ([], ["--model", "logistic"]):
+        refused(run, tmp_path, [*command, *train, *options], ["--train needs --target"])
+    for path in ("-", files / "worse.csv"):
+        words = ["one of the samples"] if path != "-" else ["only one table"]
+        given = ["compare", "-" if path == "-" else path, files / "same.csv", "--train", path]
+        refused(run, tmp_path, [*given, "--json", files / "worse.csv"], words)
+
+
+def test_an_onnx_file_for_other_columns(run: Run, tmp_path: Path, files: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    pair = [files / "reference.csv", files / "same.csv"]
+    options = [*TARGET, "--model", DATA / "columns.onnx"]
+    words = ["wants 3 inputs ('size', 'age', 'kind')", "2 columns ('age', 'visits')"]
+    refused(run, tmp_path, ["compare", *pair, *options], words)
+    train = [*options, "--train", files / "worse.csv"]
+    words = ["--train trains a model", "columns.onnx is fitted already"]
+    refused(run, tmp_path, ["compare", *pair, *train], words)
 
 
 def test_one_class_in_the_pool(run: Run, tmp_path: Path) -> None:

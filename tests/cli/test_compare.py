@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import Run, table
 
 import rdiv
-from rdiv.cli.compare import shift_matters
+from rdiv.cli.compare_summary import shift_matters
 from rdiv.inference.intervals import Interval
 from rdiv.remarks import NOT_EQUALITY
 
@@ -79,13 +79,18 @@ def test_options_reach_the_library(run: Run, files: Path, tmp_path: Path) -> Non
 def test_no_folds_means_no_interval(run: Run, files: Path) -> None:
     ran = run("compare", files / "reference.csv", files / "same.csv", *FAST, "--folds", 0)
     assert ran.code == 0
-    assert "in-sample losses give no valid interval" in ran.out
+    shared = next(line for line in ran.out.splitlines() if line.startswith("shared gap"))
+    assert "in-sample losses give no valid interval" in shared
+    used = next(line for line in ran.out.splitlines() if line.startswith("gap in use"))
+    assert "95 % interval" in used  # the model in use was judged on rows that it has not seen
 
 
 def test_default_model_is_boosting(run: Run, files: Path) -> None:
     ran = run("compare", files / "reference.csv", files / "same.csv", "--target", "bought")
     assert ran.code == 0
-    assert "model: boosting, 5 folds; task: classification" in ran.out
+    assert "model in use: boosting, trained on 60 reference rows" in ran.out
+    assert "shared model: boosting, 5 folds, trained on both samples" in ran.out
+    assert "; task: classification; seed 0" in ran.out
 
 
 def test_density_model_says_that_the_target_is_not_used(run: Run, files: Path) -> None:
@@ -131,14 +136,15 @@ def test_exit_codes(run: Run, files: Path, sample: str, options: list[str], code
 def test_min_gap_weighs_the_interval_of_a_risk_shift_only() -> None:
     rng = np.random.default_rng(0)
     found = rdiv.compare(rng.normal(size=(30, 1)), rng.normal(size=(30, 1)), model="kde", rng=0)
-    shift = replace(found, verdict="risk shift", gap_interval=Interval(0.2, 0.4))
+    shift = replace(found, verdict="risk shift", gap=0.3, gap_interval=Interval(0.2, 0.4))
     assert shift_matters(shift, None)
     assert shift_matters(shift, 0.1)
     assert not shift_matters(shift, 0.2)
     better = replace(shift, gap_interval=Interval(-0.4, -0.2))
     assert shift_matters(better, 0.1)
     assert not shift_matters(better, 0.3)
-    assert shift_matters(replace(shift, verdict="hidden shift"), 0.3)
+    assert shift_matters(replace(shift, verdict="hidden shift"), None)
+    assert not shift_matters(replace(shift, verdict="hidden shift"), 0.1)
     assert not shift_matters(replace(shift, verdict="no shift"), 0.1)
 
 
@@ -189,4 +195,14 @@ def test_odd_tables_simply_work(run: Run, tmp_path: Path, name: str, model: str)
     options = ("--target", "bought", "--model", model, "--folds", 2, "--resamples", 39)
     ran = run("compare", *pair, *options, "--json", out)
     assert (ran.code, ran.err) == (0, "")
-    assert np.isfinite(json.loads(out.read_text())["gap"])
+    document = json.loads(out.read_text())
+    assert np.isfinite(document["shared_gap"])  # 40 rows: too few to train a model in use
+    assert document["gap"] is None
+
+
+def test_sentences_use_the_options_of_the_command(run: Run, files: Path) -> None:
+    ran = run("compare", files / "reference.csv", files / "same.csv", *FAST)
+    assert "that would not matter to you: --equivalence-margin G." in ran.out
+    few = run("compare", files / "reference.csv", files / "same.csv", *FAST, "--train-share", 0.1)
+    assert few.out.startswith("No shift found for a logistic model trained on both samples: ")
+    assert "remark: no model in use was measured" in few.out

@@ -92,7 +92,7 @@ def test_a_report_of_all_levels(run: Run, months: Path, tmp_path: Path) -> None:
         (["year.csv", "--by", "moth"], ["'moth'", "is not in current"]),
         (["year.csv", "--by", "month", "--resamples", "40"], ["40 permutations", "at least 59"]),
         (["jan.csv", "feb.csv", "--correction", "none"], ["unknown correction", "holm, bh"]),
-        (["-", "-"], ["only one sample"]),
+        (["-", "-"], ["only one table"]),
         (["apr.csv", "apr.csv"], ["no level to compare", "fewer than the 20"]),
         (["year.csv", "--by", "bought"], ["is the target"]),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 
 import pytest
@@ -40,6 +41,20 @@ def test_panel_fits_and_says_everything(width: int) -> None:
     words = " ".join(" ".join(line.strip("│ ") for line in lines).split())
     for word in ("+0.5064", "[bold]a[/bold].csv", ":balloon:.csv", "p = 0.268"):
         assert word in words
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_what_to_read_first_stands_apart(width: int) -> None:
+    lines = ["warning: one", "warning: two", "advice: do it", "gap in use: +1", "rows: 5"]
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, width=width, color_system="standard")
+    console.print(panel(Summary("rdiv compare", "Found.", lines)))
+    shown = [
+        line.strip("│ ") for line in re.sub(r"\x1b\[[\d;]*m", "", file.getvalue()).splitlines()
+    ]
+    body = [" ".join(line.split()) for line in shown[4:-2]]
+    assert body == ["warning one", "warning two", "", "advice do it", "", "gap in use +1", "rows 5"]
+    assert "\x1b[1;33mwarning" in file.getvalue()  # bold and yellow, beside the word
 
 
 def test_plain_when_piped(capsys: pytest.CaptureFixture[str]) -> None:

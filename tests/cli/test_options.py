@@ -29,6 +29,22 @@ def test_version_and_help(run: Run) -> None:
         assert "--json FILE" in ran.out
 
 
+def test_help_says_that_a_named_object_runs_code(run: Run) -> None:
+    for command in ("compare", "test"):
+        told = " ".join(run(command, "--help").out.split())
+        assert "from the current folder too, which runs its code" in told
+        assert "must not have been trained on either sample" in told
+        assert "Pickles are not read" in told
+
+
+def test_help_of_compare_names_every_way_to_give_a_model(run: Run) -> None:
+    told = " ".join(run("compare", "--help").out.split())
+    for option in ("--model NAME|FILE.onnx|module:object", "--prediction COL|CLASS=COL",
+                   "--loss COL", "--train FILE", "--retrain NAME|none", "--train-share S",
+                   "--drop COL"):  # fmt: skip
+        assert option in told
+
+
 def test_application_can_be_run_by_typer() -> None:
     assert CliRunner().invoke(app, ["--version"]).output == f"rdiv {rdiv.__version__}\n"
 

@@ -22,6 +22,7 @@ from rdiv.cli import power
 from rdiv.cli.own_code import imported
 from rdiv.cli.study_options import SOURCES
 from rdiv.cli.study_parts import source_of
+from rdiv.results import SCHEMA
 from rdiv.sources import Drawn, Hdgm, Higgs
 from rdiv.studies.folder import ROWS
 
@@ -116,7 +117,7 @@ def test_prints_the_table_of_the_library(run: Run) -> None:
     table = found.table()
     del table["seconds"]
     assert (ran.code, ran.err) == (0, "")
-    assert document == {"schema": 1, "study": found.study.to_dict(), "table": table}
+    assert document == {"schema": SCHEMA, "study": found.study.to_dict(), "table": table}
     assert set(table["n_q"]) == {45, 60}
 
 

@@ -81,7 +81,7 @@ def test_progress_and_interrupt_on_a_terminal(
 ) -> None:
     if "vae" in command:
         pytest.importorskip("torch")
-    x = np.random.default_rng(0).normal(size=(3000 if "vae" in command else 20000, 20))
+    x = np.random.default_rng(0).normal(size=(3000 if "vae" in command else 60000, 20))
     for name in ("p.npz", "q.npz"):
         np.savez(tmp_path / name, x=x, y=x[:, 0])
     ours, theirs = pty.openpty()

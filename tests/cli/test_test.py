@@ -11,6 +11,7 @@ from tests.cli.conftest import Run
 
 import rdiv
 from rdiv.discrepancies import BY_NAME, Energy
+from rdiv.inference.multiplicity import holm
 from rdiv.remarks import NOT_EQUALITY
 
 
@@ -56,6 +57,47 @@ def test_every_discrepancy_runs_by_its_name(run: Run, tmp_path: Path, name: str)
     assert found["rejected"]
 
 
+SEVERAL = ("--discrepancy", "in-use", "--discrepancy", "energy", "--discrepancy", "r-div")
+
+
+def test_several_discrepancies_are_all_run(run: Run, files: Path) -> None:
+    pair = files / "reference.csv", files / "worse.csv"
+    ran = run("test", *pair, "--target", "bought", *SEVERAL, "--json", "-")
+    document = json.loads(ran.out)
+    alone = {
+        name: rdiv.two_sample_test(*map(rdiv.read, pair), name, target="bought", rng=0)
+        for name in ("in-use", "energy", "r-div")
+    }
+    assert list(document) == ["schema", "results", "adjusted_pvalues"]
+    assert document["results"] == {name: one.to_dict() for name, one in alone.items()}
+    assert list(document["results"]) == list(alone)  # in the order asked
+    raw = [one.pvalue for one in alone.values()]
+    assert list(document["adjusted_pvalues"].values()) == pytest.approx(holm(raw).tolist())
+
+
+def test_several_discrepancies_in_words(run: Run, files: Path) -> None:
+    pair = files / "reference.csv", files / "worse.csv"
+    lines = run("test", *pair, "--target", "bought", *SEVERAL).out.splitlines()
+    found = "at level 0.05, adjusted for all of them by Holm: in-use, r-div."
+    assert lines[0] == f"2 of 3 tests found a difference {found}"
+    labels = [line.partition(":")[0] for line in lines[1:6]]
+    assert labels == ["in-use", "energy", "r-div", "rows", "files"]
+    assert all(", adjusted " in line for line in lines[1:4])
+    assert lines[6] == "energy looks at the inputs only, not at the target"
+    same = files / "reference.csv", files / "same.csv"
+    none = run("test", *same, "--discrepancy", "energy", "--discrepancy", "me").out
+    assert none.startswith("None of 2 tests found a difference at level 0.05")
+    assert none.endswith(NOT_EQUALITY + "\n")
+
+
+def test_columns_are_left_out(run: Run, files: Path) -> None:
+    pair = files / "reference.csv", files / "worse.csv"
+    dropped = run("test", *pair, "--discrepancy", "energy", "--drop", "visits", "--drop", "bought",
+                  "--json", "-")  # fmt: skip
+    p, q = (rdiv.read(path).select("age") for path in pair)
+    assert json.loads(dropped.out) == rdiv.two_sample_test(p, q, "energy", rng=0).to_dict()
+
+
 def test_a_subsample_for_tests_of_all_pairs(run: Run, files: Path) -> None:
     pair = files / "reference.csv", files / "worse.csv"
     options = ("--discrepancy", "energy", "--subsample", 50, "--json", "-")
@@ -67,3 +109,6 @@ def test_a_subsample_for_tests_of_all_pairs(run: Run, files: Path) -> None:
     refused = run("test", *pair, "--target", "bought", "--subsample", 50)
     assert refused.code == 2
     assert "--subsample is for tests that compare all pairs" in refused.err
+    both = ("--discrepancy", "energy", "--discrepancy", "mmd-o", "--subsample", 50, "--json", "-")
+    several = json.loads(run("test", *pair, "--target", "bought", *both).out)
+    assert several["results"]["energy"] == alone.to_dict()

@@ -175,7 +175,7 @@ class TestTheVerdict:
         assert found.verdict == "no shift"
         assert found.input_test.rejected
         assert found.input_test.discrepancy == "energy(scaled=True)"
-        assert "not part of the verdict): shift found" in str(found)
+        assert "inputs alone: shift found (energy, p = 0.01); not part of the verdict" in str(found)
 
     def test_inputs_with_missing_values_in_an_array_are_left_out(self) -> None:
         x = np.where(X > 2, np.nan, X)

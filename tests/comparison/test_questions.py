@@ -69,7 +69,7 @@ class TestTheModelInUse:
         assert found.results["in-use"].risk_q == pytest.approx(losses[40:100].mean())
         assert "rows trained on" not in found.results["in-use"].notes
         assert "in use" not in found.notes
-        assert "the model in use (Frozen(LinearRegression()))" in str(found)
+        assert "the model in use (LinearRegression())" in str(found)
 
     def test_the_rows_it_is_trained_on_are_not_compared(self) -> None:
         """Losses of the rest of the reference and of current, by another way."""

@@ -145,7 +145,7 @@ class TestScores:
         assert [column.name for column in found.drivers.confirmed_columns()] == ["town"]
         named = {column.name: column for column in found.drivers.columns}
         assert named["town"].score > 5 > named["x"].score
-        assert "column town" in str(found)
+        assert "input: town " in str(found)
 
     @pytest.mark.parametrize("classes", [2, 3])
     @pytest.mark.parametrize("folds", [None, 3])

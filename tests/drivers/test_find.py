@@ -134,6 +134,6 @@ def test_the_panel_names_the_rows_of_the_worse_sample() -> None:
     reference, current = table(400, 0), table(400, 3)
     worse, better = compared(reference, current), compared(current, reference)
     assert (worse.direction, better.direction) == ("worse", "better")
-    assert "rows of current that carry most" in str(worse)
-    assert "rows of reference that carry most" in str(better)
+    assert "of current carry most (counted from 0)" in str(worse)
+    assert "of reference carry most (counted from 0)" in str(better)
     assert "rows of" not in str(compared(reference, table(400, 0)))

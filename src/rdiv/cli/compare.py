@@ -2,101 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rdiv.cli.display import Summary, show, stages
-from rdiv.cli.inputs import Input, read_input
-from rdiv.cli.options import (
-    Alpha,
+from rdiv.cli.compare_options import (
     By,
     CorrectionName,
     Currents,
-    DataDir,
     EquivalenceMargin,
     FailOnShift,
-    Folds,
-    Groups,
     HtmlFile,
-    Jobs,
-    JsonFile,
+    LossColumn,
     MinGap,
-    ModelName,
+    ModelTexts,
     NoRows,
     NotWorseThan,
     Permutations,
+    Predictions,
+    Retrain,
+    TrainFile,
+    TrainShare,
+    check_min_gap,
+    check_sources,
+)
+from rdiv.cli.compare_summary import (
+    any_shift_matters,
+    require_interval,
+    summary,
+    summary_of_many,
+)
+from rdiv.cli.display import Summary, show, stages
+from rdiv.cli.inputs import Input, read_input
+from rdiv.cli.model_in_use import AskedModel
+from rdiv.cli.options import (
+    Alpha,
+    DataDir,
+    Drop,
+    Folds,
+    Groups,
+    Jobs,
+    JsonFile,
     Reference,
     Seed,
     Strata,
     Target,
     Task,
-    check_min_gap,
-    check_sources,
 )
 from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver, write_whole
+from rdiv.cli.own_code import reporting_user_errors
 from rdiv.errors import InputError
-from rdiv.remarks import NOT_EQUALITY
 
 if TYPE_CHECKING:
     from rdiv.comparison.levels_result import Comparisons
     from rdiv.comparison.result import Comparison
 
-__all__ = ["compare_samples", "shift_matters", "summary", "summary_of_many"]
-
-
-def shift_matters(found: Comparison, min_gap: float | None) -> bool:
-    """Whether a comparison found a shift that matters: any, or one beyond ``min_gap``."""
-    if min_gap is None or found.verdict != "risk shift" or found.leading_interval is None:
-        return found.shifted
-    return found.leading_interval.low > min_gap or found.leading_interval.high < -min_gap
-
-
-def summary(
-    found: Comparison, reference: str, current: str, min_gap: float | None, html: str | None
-) -> Summary:
-    """One comparison as a headline, lines and remarks."""
-    lines = [*found.details(), f"files: {reference} (reference), {current} (current)"]
-    if min_gap is not None:
-        lines.append(f"--min-gap {min_gap:g}: {_min_gap_finding(found, min_gap)}")
-    lines += [] if html is None else [f"report: {html}"]
-    remarks = [str(found.notes[key]) for key in ("target", "folds") if key in found.notes]
-    colours = {"worse": "red", "better": "yellow"}
-    shown = found.equivalence is not None and found.equivalence.shown
-    return Summary(
-        "rdiv compare",
-        found.headline(),
-        lines,
-        remarks if found.shifted or shown else [*remarks, NOT_EQUALITY],
-        colours.get(found.direction or "", "yellow" if found.shifted else "none"),
-    )
-
-
-def summary_of_many(
-    found: Comparisons, files: Sequence[str], counted: bool, min_gap: float | None, html: str | None
-) -> Summary:
-    """Many comparisons: one line per level, how they were tested, a warning about further looks."""
-    lines = [*found.details(), f"reference: {files[0]}"]
-    if min_gap is not None:
-        verdict = "a shift lies" if counted else "no shift lies"
-        span = f"{-min_gap:g} to {min_gap:g}"
-        lines.append(f"--min-gap {min_gap:g}: {verdict} entirely outside {span}")
-    lines += [] if html is None else [f"report: {html}"]
-    directions = {level.direction for level in found.levels}
-    colour = "red" if "worse" in directions else "yellow" if found.shifted else "none"
-    remarks = [found.warning()] if found.shifted else [NOT_EQUALITY, found.warning()]
-    return Summary("rdiv compare", found.headline(), lines, remarks, colour)
-
-
-def _min_gap_finding(found: Comparison, min_gap: float) -> str:
-    if found.verdict != "risk shift":
-        return "no risk shift"
-    span = f"{-min_gap:g} to {min_gap:g}"
-    if shift_matters(found, min_gap):
-        return f"the interval lies entirely outside {span}, so this shift counts"
-    return f"the interval overlaps {span}, so this shift does not count"
+__all__ = ["compare_samples"]
 
 
 def compare_samples(
@@ -104,11 +67,17 @@ def compare_samples(
     reference: Reference,
     current: Currents,
     target: Target = None,
+    model: ModelTexts = None,
+    prediction: Predictions = None,
+    loss: LossColumn = None,
+    train: TrainFile = None,
+    drop: Drop = None,
+    retrain: Retrain = None,
+    train_share: TrainShare = None,
     task: Task = None,
     folds: Folds = 5,
     groups: Groups = None,
     strata: Strata = None,
-    model: ModelName = None,
     by: By = None,
     correction: CorrectionName = "holm",
     equivalence_margin: EquivalenceMargin = None,
@@ -124,33 +93,49 @@ def compare_samples(
     fail_on_shift: FailOnShift = False,
     min_gap: MinGap = None,
 ) -> None:
-    """Say whether the model does worse or better on the current sample.
+    """Say whether the model does worse on the current sample, and what retraining would change.
 
-    The answer is a verdict, the gap between the mean losses with its interval, the smallest
-    detectable gap, and what carries the gap. A test of the inputs alone is added for context. With
-    several current files, or --by, each of them is compared with the reference, and the verdicts
-    are adjusted for all of them.
+    Three questions are asked and judged together. In use: does a model that knows REFERENCE only
+    do worse on CURRENT? Shared: is CURRENT harder even for one model trained on both samples?
+    Score: would the two samples still train different models? The answer is a verdict with advice,
+    the gaps with their intervals, what retraining would change, and what carries the gap.
+
+    The model in use is trained on half of REFERENCE, unless you give your own: --model FILE.onnx or
+    module:object, --prediction, --loss or --train. With several CURRENT files, --by or several
+    --model, each is compared, and the verdicts are adjusted for all of them.
     """
-    check_sources(reference, current, by)
-    _check_destinations(json, html, reference, *current)
-    check_min_gap(min_gap, folds)
+    asked = AskedModel(model or (), prediction or (), loss, train, retrain, train_share)
+    check_sources(reference, current, by, train)
+    asked.check(len(current), by)
+    tables = [reference, *current, *([] if train is None else [train])]
+    _check_destinations(json, html, *tables)
+    check_min_gap(min_gap)
     settings: dict[str, Any] = {
-        "model": model, "target": target, "task": task, "folds": folds or None, "groups": groups,
-        "strata": strata, "alpha": alpha, "equivalence_margin": equivalence_margin,
-        "not_worse_than": not_worse_than, "rng": seed, "n_jobs": jobs,
+        "target": target, "task": task, "folds": folds or None, "groups": groups,
+        "strata": strata, "alpha": alpha, "rng": seed, "n_jobs": jobs,
+        "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
     }  # fmt: skip
     with stages() as stage:
         stage("reading")
-        inputs = [read_input(path, data_dir) for path in (reference, *current)]
+        inputs = [read_input(path, data_dir) for path in tables]
+        samples, table = inputs[: 1 + len(current)], inputs[1 + len(current) :]
+        settings |= asked.settings(_columns(samples))
+        settings["drop"] = _dropped(drop or [], samples, table)
+        unused = [*(drop or ()), *(column for column in (groups, by) if column is not None)]
+        models = asked.built(table[0].sample if table else None, target, unused)
         stage("fitting and testing")
-        found = _compare(inputs, by, correction, resamples, settings)
+        with reporting_user_errors(*(text for text in asked.models if ":" in text)):
+            found = _compare(samples, models, (by, correction, resamples), settings)
+        require_interval(found, min_gap)
         found = _without_rows(found) if no_rows else found
         stage("writing")
         if html is not None:
-            write_whole(html, _page(found, inputs, context.find_root().obj, not no_rows))
-    finding = _Finding(found, inputs, min_gap, html)
-    deliver(json, found.to_json(), lambda: show(finding.summary()))
-    if fail_on_shift and finding.any_shift_matters():
+            files = [*zip(_roles(len(current)), samples, strict=True)]
+            files += [("training", one) for one in table]
+            write_whole(html, _page(found, files, context.find_root().obj, not no_rows))
+    names = [one.source for one in samples]
+    deliver(json, found.to_json(), lambda: show(_summary(found, names, min_gap, html)))
+    if fail_on_shift and any_shift_matters(found, min_gap):
         raise typer.Exit(1)
 
 
@@ -163,25 +148,51 @@ def _check_destinations(json: str | None, html: str | None, *samples: str) -> No
         raise InputError(f"--html and --json cannot both be {html}; choose another name for one.")
 
 
+def _columns(inputs: Sequence[Input]) -> set[str]:
+    """Names of the columns of all tables."""
+    found: set[str] = set()
+    for one in inputs:
+        x = one.sample[0] if isinstance(one.sample, tuple) else one.sample
+        found |= set(getattr(x, "columns", ()))
+    return found
+
+
+def _dropped(drop: Sequence[str], samples: Sequence[Input], table: Sequence[Input]) -> list[str]:
+    """The columns to leave out of the samples; some may be in the training table alone."""
+    there, elsewhere = _columns(samples), _columns(table)
+    return [column for column in drop if column in there or column not in elsewhere]
+
+
 def _compare(
     inputs: Sequence[Input],
-    by: str | None,
-    correction: str,
-    resamples: int | None,
+    models: Mapping[str, Any],
+    family: tuple[str | None, str, int | None],
     settings: dict[str, Any],
 ) -> Comparison | Comparisons:
-    reference, *current = inputs
+    """Compare one pair, several levels, or several models.
+
+    `family` is the column of levels, the correction and the permutations that were asked for.
+    """
+    reference, *current = (one.sample for one in inputs)
+    by, correction, resamples = family
+    choice: Any = correction
+    if len(models) > 1:
+        from rdiv.comparison.levels import compare_models
+
+        return compare_models(
+            reference, current[0], models, correction=choice, n_resamples=resamples, **settings
+        )
+    settings = {**settings, "model": next(iter(models.values()), None)}
     if by is None and len(current) == 1:
         from rdiv.comparison.compare import compare
 
         draws = 999 if resamples is None else resamples
-        return compare(reference.sample, current[0].sample, n_resamples=draws, **settings)
+        return compare(reference, current[0], n_resamples=draws, **settings)
     from rdiv.comparison.levels import compare_many
 
-    samples = current[0].sample if by is not None else _named(current)
-    choice: Any = correction
+    samples = current[0] if by is not None else _named(inputs[1:])
     return compare_many(
-        reference.sample, samples, by=by, correction=choice, n_resamples=resamples, **settings
+        reference, samples, by=by, correction=choice, n_resamples=resamples, **settings
     )
 
 
@@ -212,50 +223,35 @@ def _without_rows(found: Comparison | Comparisons) -> Any:
     return replace(found, levels=tuple(levels))
 
 
+def _roles(n_current: int) -> list[str]:
+    return ["reference", *(["current"] * n_current)]
+
+
 def _page(
-    found: Comparison | Comparisons, inputs: Sequence[Input], typed: Sequence[str], rows: bool
+    found: Comparison | Comparisons,
+    files: Sequence[tuple[str, Input]],
+    typed: Sequence[str],
+    rows: bool,
 ) -> str:
+    from datetime import date
     from shlex import join
 
     from rdiv.comparison.result import Comparison
     from rdiv.report import InputFile, Provenance, comparison_page, many_page, versions
 
-    roles = ["reference", *(["current"] * (len(inputs) - 1))]
-    files = [
-        InputFile(role, one.source, *one.fingerprint())
-        for role, one in zip(roles, inputs, strict=True)
-    ]
-    provenance = Provenance(join(["rdiv", *(typed or [])]), versions(), tuple(files))
+    named = [InputFile(role, one.source, *one.fingerprint()) for role, one in files]
+    command, today = join(["rdiv", *(typed or [])]), date.today().isoformat()
+    provenance = Provenance(command, versions(), tuple(named), date=today)
     if isinstance(found, Comparison):
         return comparison_page(found, provenance=provenance, rows=rows)
     return many_page(found, provenance=provenance, rows=rows)
 
 
-class _Finding(NamedTuple):
-    """A result, and what the command needs to print it."""
+def _summary(
+    found: Comparison | Comparisons, names: Sequence[str], min_gap: float | None, html: str | None
+) -> Summary:
+    from rdiv.comparison.result import Comparison
 
-    found: Comparison | Comparisons
-    inputs: Sequence[Input]
-    min_gap: float | None
-    html: str | None
-
-    def any_shift_matters(self) -> bool:
-        """Whether any shift matters to a pipeline."""
-        from rdiv.comparison.result import Comparison
-
-        if isinstance(self.found, Comparison):
-            return shift_matters(self.found, self.min_gap)
-        return any(
-            shift_matters(replace(level.comparison, verdict=level.verdict), self.min_gap)
-            for level in self.found.levels
-            if level.comparison is not None and level.verdict is not None
-        )
-
-    def summary(self) -> Summary:
-        """The text to print."""
-        from rdiv.comparison.result import Comparison
-
-        names = [one.source for one in self.inputs]
-        if isinstance(self.found, Comparison):
-            return summary(self.found, names[0], names[1], self.min_gap, self.html)
-        return summary_of_many(self.found, names, self.any_shift_matters(), self.min_gap, self.html)
+    if isinstance(found, Comparison):
+        return summary(found, names[0], names[1], min_gap, html)
+    return summary_of_many(found, names, min_gap, html)

@@ -18,6 +18,7 @@ WIDEST = 100
 """Largest width of a panel, in columns."""
 
 _LABEL = 26  # largest width of the labels before the first colon of a line
+_STRESSED = {"warning": "bold yellow", "advice": "bold"}  # labels of what to read first
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,10 @@ def _table(summary: Summary) -> Any:
     if labelled:
         table.add_column(max_width=_LABEL, overflow="fold")
     table.add_column(overflow="fold")
-    for label, value in pairs:
-        table.add_row(*([Text(label), Text(value)] if labelled else [Text(label)]))
+    for place, (label, value) in enumerate(pairs):
+        style = _STRESSED.get(label, "")
+        table.add_row(*([Text(label, style), Text(value)] if labelled else [Text(label)]))
+        following = pairs[place + 1][0] if place + 1 < len(pairs) else label
+        if style and following != label:
+            table.add_row()
     return table

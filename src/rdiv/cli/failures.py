@@ -103,14 +103,30 @@ def _usage(error: Any) -> str:
 
 
 _SAMPLES = {"p": "REFERENCE", "q": "CURRENT"}
-_SAME = ("target", "task", "folds", "groups", "strata", "model", "by", "alpha")
+_SAME = (
+    *("target", "task", "folds", "groups", "strata", "model", "by", "alpha", "prediction", "loss"),
+    *("drop", "retrain", "correction"),
+)
 _OPTIONS = {
     **{name: f"--{name}" for name in _SAME},
+    "train_share": "--train-share",
+    "equivalence_margin": "--equivalence-margin",
+    "not_worse_than": "--not-worse-than",
     "n_resamples": "--resamples",
     "n_jobs": "--jobs",
     "rng": "--seed",
 }
-_PAIR = "pass each sample as a pair (X, y)"
+_PHRASES = {
+    "pass each sample as a pair (X, y)": "give npz files of x and y",
+    "(Frozen, prediction= or loss=)": "(a fitted --model, --train, --prediction or --loss)",
+    "pass frames, or wrap the fitted model in rdiv.models.Frozen": (
+        "give tables, such as csv files, or the fitted model with --model"
+    ),
+    "; leave those columns out of the arrays, or pass frames": "; give tables, such as csv files",
+    "names a column of a frame, got arrays": "names a column of a table, got arrays",
+    "names columns of a frame, got arrays": "names columns of a table, got arrays",
+}
+_ALONE = {name: option for name, option in _OPTIONS.items() if "_" in name}
 
 
 def _with_names(message: str) -> str:
@@ -118,13 +134,17 @@ def _with_names(message: str) -> str:
 
     Names in quotes, p-values and parts of paths are left alone.
     """
-    message = message.replace(_PAIR, "give npz files of x and y")
+    for phrase, other in _PHRASES.items():
+        message = message.replace(phrase, other)
     message = re.sub(
         r"(?<!['\"\w./-])([pq])(?!['\"\w/-]|\.\w| [=<])", lambda found: _SAMPLES[found[1]], message
     )
+    message = re.sub(r"\b(row \d+ of (?:REFERENCE|CURRENT))\b", r"\1 (counted from 0)", message)
     names = "|".join(_OPTIONS)
     message = re.sub(rf"\b({names})=(?=['\"\w-])", lambda found: f"{_OPTIONS[found[1]]} ", message)
-    return re.sub(rf"\b({names})=", lambda found: _OPTIONS[found[1]], message)
+    message = re.sub(rf"\b({names})=", lambda found: _OPTIONS[found[1]], message)
+    alone = "|".join(_ALONE)
+    return re.sub(rf"(?<!['\"\w-])({alone})\b(?!['\"])", lambda found: _ALONE[found[1]], message)
 
 
 def _crash(error: BaseException) -> int:

@@ -3,45 +3,34 @@
 from __future__ import annotations
 
 import ast
-import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import rdiv
-from rdiv.errors import InputError
+from rdiv.cli.models import MODEL_HELP
 
 __all__ = [
     "DISCREPANCIES",
     "MODELS",
     "Alpha",
-    "By",
-    "CorrectionName",
     "Current",
-    "Currents",
     "DataDir",
     "Discrepancy",
-    "EquivalenceMargin",
-    "FailOnShift",
+    "Drop",
     "Folds",
     "Groups",
-    "HtmlFile",
     "Jobs",
     "JsonFile",
-    "MinGap",
     "ModelName",
-    "NoRows",
-    "NotWorseThan",
-    "Permutations",
+    "ModelText",
     "Reference",
     "Resamples",
     "Seed",
     "Strata",
     "Target",
     "Task",
-    "check_min_gap",
-    "check_sources",
     "known_names",
 ]
 
@@ -130,6 +119,14 @@ Strata = Annotated[
         show_default=False,
     ),
 ]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COL",
+        help="Leave this column out, such as a date or an id; may be repeated.",
+        show_default=False,
+    ),
+]
 ModelName = Annotated[
     str | None,
     typer.Option(
@@ -137,6 +134,16 @@ ModelName = Annotated[
         metavar="NAME",
         help=f"The model: {MODELS}. By default boosting when there is a target, else a density "
         "model chosen by the shape of the data.",
+        show_default=False,
+    ),
+]
+ModelText = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME|FILE.onnx|module:object",
+        help=f"The model: {MODELS}. By default boosting when there is a target, else a density "
+        f"model chosen by the shape of the data. {MODEL_HELP}",
         show_default=False,
     ),
 ]
@@ -177,108 +184,3 @@ JsonFile = Annotated[
         show_default=False,
     ),
 ]
-
-
-Currents = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="CURRENT",
-        help="The data that the model gets now, with the same columns in any order. With several "
-        "files, each is compared with REFERENCE, and the verdicts are adjusted for all of them.",
-        show_default=False,
-    ),
-]
-FailOnShift = Annotated[
-    bool, typer.Option("--fail-on-shift", help="Exit with code 1 if a shift is found.")
-]
-MinGap = Annotated[
-    float | None,
-    typer.Option(
-        metavar="G",
-        help="With --fail-on-shift, a risk shift counts only when the interval of the gap lies "
-        "entirely outside -G to G.",
-        show_default=False,
-    ),
-]
-EquivalenceMargin = Annotated[
-    float | None,
-    typer.Option(
-        metavar="G",
-        help="Test whether the gap lies between -G and G, in units of the loss.",
-        show_default=False,
-    ),
-]
-NotWorseThan = Annotated[
-    float | None,
-    typer.Option(
-        metavar="G",
-        help="Test whether the loss on current is higher by less than G.",
-        show_default=False,
-    ),
-]
-By = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COL",
-        help="Compare the rows of CURRENT with each value of this column (a month, a region) with "
-        "all of REFERENCE. It is not an input.",
-        show_default=False,
-    ),
-]
-CorrectionName = Annotated[
-    str,
-    typer.Option(
-        "--correction",
-        metavar="NAME",
-        help="With several levels: holm bounds the probability of any false alarm, bh the expected "
-        "share of false alarms among all alarms.",
-    ),
-]
-Permutations = Annotated[
-    int | None,
-    typer.Option(
-        "--resamples",
-        metavar="B",
-        help="Random permutations; the p-value is at least 1 / (B + 1). By default 999, or as many "
-        "as the number of levels needs.",
-        show_default=False,
-    ),
-]
-HtmlFile = Annotated[
-    str | None,
-    typer.Option(
-        "--html",
-        metavar="FILE",
-        help="Write a report to FILE: one page that needs no network.",
-        show_default=False,
-    ),
-]
-NoRows = Annotated[
-    bool,
-    typer.Option(
-        "--no-rows", help="Leave the rows that carry the gap out of the report and the JSON."
-    ),
-]
-
-
-def check_min_gap(min_gap: float | None, folds: int) -> None:
-    """Refuse a negative gap, or any gap when there is no interval to compare it with."""
-    if min_gap is None:
-        return
-    if not (min_gap >= 0 and math.isfinite(min_gap)):
-        raise InputError(f"--min-gap must be a number of at least 0, got {min_gap:g}.")
-    if folds == 0:
-        raise InputError(
-            "--min-gap needs the interval of the gap, which in-sample losses (--folds 0) cannot "
-            "give; use folds."
-        )
-
-
-def check_sources(reference: str, current: list[str], by: str | None) -> None:
-    """Refuse to read standard input twice, or to split several files by --by."""
-    if [reference, *current].count("-") > 1:
-        raise InputError("only one sample may come from standard input (-); name a file.")
-    if by is not None and len(current) > 1:
-        raise InputError(
-            f"--by splits one CURRENT file, got {len(current)}; give one file, or leave --by out."
-        )

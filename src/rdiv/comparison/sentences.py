@@ -30,6 +30,7 @@ __all__ = [
     "interval_words",
     "leading_model",
     "retraining_words",
+    "short_label",
     "tone",
     "verdict_remarks",
 ]
@@ -46,6 +47,10 @@ _BADGES = {
 }
 _TONES = {"hidden shift": "hidden", "shift, kind not established": "unclear"}
 SHARED_MODEL = "a model that has seen both samples"
+
+_LONGEST = 60  # letters of a model's text that fit into a sentence
+_FOLDS = re.compile(r", \d+ folds$")
+_CALLED = re.compile(r"(\w+)\(")
 
 
 def tone(verdict: str, direction: str | None) -> str:
@@ -76,7 +81,7 @@ def leading_model(found: Comparison) -> str:
     It is the one in use, or else the one that was trained on both samples.
     """
     test = found.results[found.leading]
-    label = str(test.model)
+    label = _FOLDS.sub("", short_label(str(test.model)))
     rows = test.notes.get("rows trained on")
     if found.leading == "r-div":
         return f"{_shared_model(found)} trained on both samples"
@@ -85,13 +90,38 @@ def leading_model(found: Comparison) -> str:
     return f"the model in use ({label})"
 
 
+def short_label(label: str) -> str:
+    """A model as text that fits into a sentence; the document has it in full.
+
+    The wrapper that says that a model is given is left out, and so are the settings of a long one.
+
+    Examples
+    --------
+    >>> print(short_label("Frozen(model.onnx)"), short_label("boosting, 5 folds"))
+    model.onnx boosting, 5 folds
+    >>> steps = "[('scale', StandardScaler()), ('classify', SVC(C=20.0))]"
+    >>> print(short_label(f"Pipeline(steps={steps}), 5 folds"))
+    Pipeline(... SVC), 5 folds
+    """
+    folds = _FOLDS.search(label)
+    ending = "" if folds is None else folds[0]
+    text = label.removesuffix(ending)
+    if text.startswith("Frozen(") and text.endswith(")"):
+        text = text[len("Frozen(") : -1]
+    called = _CALLED.findall(text)
+    if len(text) <= _LONGEST or not called:
+        return text + ending
+    last = f" {called[-1]}" if called[0] == "Pipeline" else ""
+    return f"{called[0]}(...{last}){ending}"
+
+
 def _article(label: str) -> str:
     return "an" if label[:1].lower() in "aeiou" or label.startswith("mlp") else "a"
 
 
 def _shared_model(found: Comparison) -> str:
     """The shared model by its name; how many folds it was fitted in stands with the numbers."""
-    label = re.sub(r", \d+ folds$", "", str(found.results["r-div"].model))
+    label = _FOLDS.sub("", short_label(str(found.results["r-div"].model)))
     return f"{_article(label)} {label} model"
 
 
@@ -119,7 +149,7 @@ def _no_shift(found: Comparison) -> str:
 def _risk_shift(found: Comparison) -> str:
     test = found.results[found.leading]
     model, losses = leading_model(found), _from_to(test)
-    if _task(test) == "density":
+    if test.notes["task"] == "density" and not _is_logged(test):
         more = "more" if found.direction == "worse" else "less"
         return f"Risk shift: current rows surprise {model} {more}: {_loss(found)} {losses}."
     return f"Risk shift: {model} does {found.direction} on current: {_loss(found)} {losses}."
@@ -147,10 +177,9 @@ def _unclear_shift(found: Comparison) -> str:
     )
 
 
-def _task(test: TwoSampleResult) -> str:
-    """The task of the model; losses that were logged may be of any."""
-    logged = str(test.model).startswith("losses in column ")
-    return "unknown, losses were logged" if logged else str(test.notes["task"])
+def _is_logged(test: TwoSampleResult) -> bool:
+    """Whether the model is known by its losses alone: then there is no task to speak of."""
+    return str(test.model).startswith("losses in column ")
 
 
 def _from_to(test: TwoSampleResult) -> str:
@@ -265,12 +294,12 @@ def details(found: Comparison) -> list[str]:
         *(f"warning: {text}" for text in found.warnings),
         f"advice: {found.advice}",
         *_gap_lines(found),
-        *([] if retrained is None else [f"retraining changes the loss by: {retrained}"]),
+        *([] if retrained is None else [f"retraining: {_loss(found)} {retrained}"]),
         *_pvalue_lines(found),
         *(f"remark: {text}" for text in verdict_remarks(found)),
         *margins,
         f"rows: {test.n_p} reference{_trained(test)}, {test.n_q} current; "
-        f"task: {_task(test)}; seed {test.seed}",
+        f"{'' if _is_logged(test) else 'task: ' + test.notes['task'] + '; '}seed {test.seed}",
         *_inputs(found),
         *_carriers(found),
     ]
@@ -290,19 +319,26 @@ def _gap_lines(found: Comparison) -> list[str]:
             f"gap in use: {found.gap:+.4g} ({_loss(found)} {_from_to(test)}), "
             f"{interval_words(found.gap_interval, test.alpha)}"
         )
-        lines.append(f"model in use: {leading_model(found)}")
+        lines.append(f"model in use: {_in_use(test)}")
     if found.shared_gap is not None:
         test = found.results["r-div"]
         lines.append(
             f"shared gap: {found.shared_gap:+.4g} ({_shared_loss(found)} {_from_to(test)}), "
             f"{interval_words(found.shared_gap_interval, test.alpha)}"
         )
-        lines.append(f"shared model: {test.model}, trained on both samples")
+        lines.append(f"shared model: {short_label(str(test.model))}, trained on both samples")
     return lines
+
+
+def _in_use(test: TwoSampleResult) -> str:
+    label, rows = short_label(str(test.model)), test.notes.get("rows trained on")
+    return label if rows is None else f"{label}, trained on {rows} reference rows"
 
 
 def _pvalue_lines(found: Comparison) -> list[str]:
     draws = found.results[found.leading].n_resamples
+    if len(found.adjusted_pvalues) == 1:
+        return [f"p-value: {found.leading} {found.pvalue:.3g}; {draws} permutations"]
     raw = ", ".join(
         f"{name} {found.results[name].pvalue:.3g} (adjusted {pvalue:.3g})"
         for name, pvalue in found.adjusted_pvalues.items()
@@ -316,7 +352,7 @@ def verdict_remarks(found: Comparison) -> list[str]:
     if "in use" in found.notes:
         remarks.append(str(found.notes["in use"]))
     if "r-div" not in found.results:
-        remarks.append("what a model that has seen both samples would do was not asked")
+        remarks.append(f"what {SHARED_MODEL} would do was not asked")
     elif "score" not in found.results:
         remarks.append("the shared model has no gradients, so score was not asked")
     if test.rejected and found.verdict != "risk shift":
@@ -348,7 +384,7 @@ def _inputs(found: Comparison) -> list[str]:
         return []
     p = f"p = {found.input_test.pvalue:.3g}"
     finding = inputs_finding(found.input_test)
-    return [f"inputs alone (energy, not part of the verdict): {finding}, {p}"]
+    return [f"inputs alone: {finding} (energy, {p}); not part of the verdict"]
 
 
 def inputs_finding(inputs: TwoSampleResult) -> str:

@@ -61,6 +61,6 @@ def _broken_promise(models: Models, pooled: PooledSamples) -> list[str]:
     if not count:
         return []
     return [
-        f"{count} of the compared rows stand in the table that the model was trained on, so its "
-        "losses there are too low; train it on other rows."
+        f"{count} rows of the table that the model was trained on stand in the compared samples "
+        "too, so its losses there are too low; train it on other rows."
     ]

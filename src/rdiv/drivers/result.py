@@ -189,7 +189,7 @@ class Drivers:
         rows = [row for row in self.rows if row.sample == worse][:_SHOWN]
         if rows:
             named = ", ".join(f"{row.index} (loss {row.loss:.3g})" for row in rows)
-            lines.append(f"rows of {worse} that carry most, counted from 0: {named}")
+            lines.append(f"rows to look at: {named} of {worse} carry most (counted from 0)")
         return lines
 
     def fields(self) -> dict[str, Any]:
@@ -211,20 +211,18 @@ def _slice_fields(found: SliceDriver) -> dict[str, Any]:
 
 
 def _weight_line(found: WeightDriver) -> str:
-    name = found.name if found.name.startswith("column ") else f"column {found.name}"
-    return f"{name}: would get another weight in a new fit (score p = {found.pvalue:.3g})"
+    return f"input: {found.name} would get another weight in a new fit (p = {found.pvalue:.3g})"
 
 
 def _slice_line(found: SliceDriver) -> str:
     return (
-        f"where {found.condition}: gap {found.gap:+.3g} there, "
-        f"{found.gap_outside:+.3g} elsewhere (p = {found.pvalue:.3g}; "
-        f"{100 * found.share_q:.3g} % of current)"
+        f"slice: where {found.condition} the gap is {found.gap:+.3g}, elsewhere "
+        f"{found.gap_outside:+.3g} (p = {found.pvalue:.3g}; {100 * found.share_q:.3g} % of current)"
     )
 
 
 def _relation_line(found: SliceDriver) -> str:
     return (
-        f"relation changed where {found.condition}: {found.gap:+.3g} at equal inputs there, "
-        f"{found.gap_outside:+.3g} elsewhere (p = {found.pvalue:.3g})"
+        f"relation: where {found.condition} the loss at equal inputs changed by {found.gap:+.3g}, "
+        f"elsewhere by {found.gap_outside:+.3g} (p = {found.pvalue:.3g})"
     )

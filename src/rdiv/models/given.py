@@ -46,7 +46,8 @@ class LoggedPredictions:
     given = True
 
     def __str__(self) -> str:
-        return f"predictions in column {visible(self.columns)}"
+        column = "columns" if ", " in self.columns else "column"
+        return f"predictions in {column} {visible(self.columns)}"
 
     __repr__ = __str__
 

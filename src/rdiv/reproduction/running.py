@@ -12,6 +12,7 @@ from typing import Any
 
 from rdiv.names import chosen_from
 from rdiv.reproduction.protocol import Line, Run, Table, as_scale
+from rdiv.studies.execution import check_scheduler
 
 __all__ = ["Reproduced", "as_csv", "command", "read_csv", "reproduce", "write"]
 
@@ -140,6 +141,7 @@ def reproduce(
     R-Div 3
     """
     chosen = _table(table)
+    check_scheduler(scheduler)
     run = Run(
         as_scale(scale), seed, n_jobs, scheduler,
         None if data_dir is None else Path(data_dir),

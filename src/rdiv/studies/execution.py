@@ -15,7 +15,7 @@ from rdiv.studies.study import Key, Study
 from rdiv.studies.trial import Row, Unit, run_unit, units_of
 from rdiv.workers import in_processes, useful_jobs
 
-__all__ = ["run_keys", "spread"]
+__all__ = ["check_scheduler", "run_keys", "spread"]
 
 Shared = TypeVar("Shared")
 Task = TypeVar("Task")
@@ -216,6 +216,21 @@ _DIED = (
 )
 
 
+def check_scheduler(scheduler: str | None) -> None:
+    """Refuse a local scheduler without a number of workers, before any work.
+
+    Examples
+    --------
+    >>> check_scheduler("local:none")
+    Traceback (most recent call last):
+    ...
+    rdiv.errors.InputError: a local scheduler is local:N with N workers, got 'local:none'.
+    """
+    kind, _, count = (scheduler or "").partition(":")
+    if kind == "local" and not (count.isdigit() and int(count) >= 1):
+        raise InputError(f"a local scheduler is local:N with N workers, got {scheduler!r}.")
+
+
 @contextmanager
 def _client(scheduler: str) -> Iterator[Any]:
     """A client of the scheduler at an address, or of ``local:N`` started here."""
@@ -226,10 +241,9 @@ def _client(scheduler: str) -> Iterator[Any]:
         raise MissingExtraError(
             'a scheduler needs Dask; install it with pip install "rdiv[dask]".'
         ) from None
+    check_scheduler(scheduler)
     kind, _, count = scheduler.partition(":")
     if kind == "local":
-        if not count.isdigit() or int(count) < 1:
-            raise InputError(f"a local scheduler is local:N with N workers, got {scheduler!r}.")
         with (
             LocalCluster(
                 n_workers=int(count),
