@@ -93,4 +93,6 @@ def test_a_model_that_was_trained_on_compared_rows() -> None:
 
     count = int((X[:, 0] > 1).sum())
     found = quick(X[:60], X[60:], model=Seen(), retrain=None)
-    assert about(found, f"{count} rows of the table that the model was trained on stand in the compared")
+    assert about(
+        found, f"{count} rows of the table that the model was trained on stand in the compared"
+    )

@@ -16,9 +16,10 @@ from rdiv.comparison.questions import Answer, Answers, ask
 from rdiv.comparison.result import Comparison
 from rdiv.comparison.verdicts import closed_testing, verdict_of
 from rdiv.comparison.warnings import data_warnings
+from rdiv.comparison.why import explain
 from rdiv.discrepancies.energy import Energy
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS
-from rdiv.drivers import find_drivers
+from rdiv.drivers import find_drivers, moved_columns
 from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import (
@@ -120,7 +121,8 @@ def compare(
     not_worse_than : float, optional
         Test whether the loss on current is higher by less than this margin.
     drivers : bool
-        Look for the rows, slices and columns that carry the shift.
+        Say why: split the gap into the part that moved inputs explain and the part that a changed
+        relation does, and look for the rows, slices and columns that carry it.
 
     Returns
     -------
@@ -187,13 +189,22 @@ def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Compar
             equivalence_margin=plan.equivalence_margin, not_worse_than=plan.not_worse_than,
         )  # fmt: skip
         found = replace(found, equivalence=shown[0], not_worse=shown[1])
-    if plan.drivers:
-        carriers = find_drivers(
-            leading.losses, leading.samples, plan.settings, held_out=leading.held_out,
-            score=answers.score_of(leading),
-        )  # fmt: skip
-        found = replace(found, drivers=carriers)
-    return found
+    return _explained(found, answers, pooled, plan.settings) if plan.drivers else found
+
+
+def _explained(
+    found: Comparison, answers: Answers, pooled: PooledSamples, settings: PermutationSettings
+) -> Comparison:
+    """The same with what carries the shift: inputs or relation, columns, slices and rows."""
+    leading = answers.leading
+    why = explain(answers.in_use, settings.alpha)
+    carriers = find_drivers(
+        leading.losses, leading.samples, settings, held_out=leading.held_out,
+        score=answers.score_of(leading), expected=why.expected, columns=why.columns,
+    )  # fmt: skip
+    notes = dict(found.notes) | ({} if why.note is None else {"split": why.note})
+    moved = moved_columns(pooled, settings)
+    return replace(found, drivers=carriers, split=why.split, input_columns=moved, notes=notes)
 
 
 def _require_held_out(held_out: bool) -> None:

@@ -12,7 +12,9 @@ from rdiv.comparison import sentences
 from rdiv.comparison.loss_summary import LossSummary
 from rdiv.comparison.margins import MarginTest
 from rdiv.comparison.questions import Retraining
+from rdiv.comparison.split import Split
 from rdiv.comparison.verdicts import Direction, Verdict
+from rdiv.drivers.moved_column import MovedColumn
 from rdiv.drivers.result import Drivers
 from rdiv.inference.intervals import Interval
 from rdiv.results import SCHEMA, TwoSampleResult, as_json, plain
@@ -59,6 +61,10 @@ class Comparison:
         p is the reference, q the current sample. Those that were not asked are absent.
     adjusted_pvalues : dict of float
         p-values that hold for all questions together, by closed testing.
+    split : Split, optional
+        The gap of the model in use in two parts: explained by the inputs that moved, and by a
+        changed relation between inputs and target. None where inputs do not overlap (a note says
+        so), without a target, and with ``drivers=False``.
     warnings : tuple of str
         Sentences about the data that the reader must know: a column that tells the files apart,
         few rows, rows that stand in both files, in-sample losses.
@@ -66,6 +72,9 @@ class Comparison:
         How many of the current rows have a label; None without a target.
     input_test : TwoSampleResult, optional
         A test of the inputs without a model, for context; it is not part of the verdict.
+    input_columns : tuple of MovedColumn, optional
+        How every input column moved, with p-values that hold for all columns together; not part of
+        the verdict.
     drivers : Drivers, optional
         The rows, slices and columns that carry the shift.
     equivalence, not_worse : MarginTest, optional
@@ -97,9 +106,11 @@ class Comparison:
     results: dict[str, TwoSampleResult]
     adjusted_pvalues: dict[str, float]
     retraining: Retraining | None = None
+    split: Split | None = None
     warnings: tuple[str, ...] = ()
     labels: str | None = None
     input_test: TwoSampleResult | None = None
+    input_columns: tuple[MovedColumn, ...] | None = None
     drivers: Drivers | None = None
     equivalence: MarginTest | None = None
     not_worse: MarginTest | None = None
@@ -167,7 +178,9 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values, ready for JSON."""
         test = self.results[self.leading]
-        shared = self.results.get("r-div")
+        shared, moved = self.results.get("r-div"), None
+        if self.input_columns is not None:
+            moved = [column.fields() for column in self.input_columns]
         return {
             "schema": SCHEMA,
             **plain(
@@ -180,7 +193,7 @@ class Comparison:
                     "shared_gap": self.shared_gap,
                     "shared_gap_interval": _ends(self.shared_gap_interval),
                     "retraining": _fields(self.retraining),
-                    "split": None,
+                    "split": _fields(self.split),
                     "labels": self.labels,
                     "advice": self.advice,
                     "warnings": list(self.warnings),
@@ -194,7 +207,7 @@ class Comparison:
                     "seed": test.seed,
                     "results": {name: result.fields() for name, result in self.results.items()},
                     "input_test": None if self.input_test is None else self.input_test.fields(),
-                    "input_columns": None,
+                    "input_columns": moved,
                     "equivalence": _fields(self.equivalence),
                     "not_worse": _fields(self.not_worse),
                     "drivers": _fields(self.drivers),
@@ -252,7 +265,7 @@ class Comparison:
         return plot_gaps(self, ax)
 
 
-def _fields(part: Drivers | MarginTest | Retraining | None) -> dict[str, Any] | None:
+def _fields(part: Drivers | MarginTest | Retraining | Split | None) -> dict[str, Any] | None:
     return None if part is None else part.fields()
 
 

@@ -8,6 +8,7 @@ about, and speaks of no model that was not measured.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rdiv.names import visible
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from rdiv.results import TwoSampleResult
 
 __all__ = [
+    "INPUTS",
     "NOTHING_TO_DO",
+    "RELATION",
     "SHARED_MODEL",
     "advice",
     "badge",
@@ -27,10 +30,13 @@ __all__ = [
     "further_looks",
     "headline",
     "inputs_finding",
+    "inputs_matter",
     "interval_words",
     "leading_model",
+    "moved_words",
     "retraining_words",
     "short_label",
+    "split_words",
     "tone",
     "verdict_remarks",
 ]
@@ -47,6 +53,8 @@ _BADGES = {
 }
 _TONES = {"hidden shift": "hidden", "shift, kind not established": "unclear"}
 SHARED_MODEL = "a model that has seen both samples"
+INPUTS = "explained by the inputs that moved"
+RELATION = "the relation between inputs and target changed"
 
 _LONGEST = 60  # letters of a model's text that fit into a sentence
 _FOLDS = re.compile(r", \d+ folds$")
@@ -278,6 +286,17 @@ def _change(won: Estimate) -> str:
     return f"{-won.value:+.3g} ({-won.high:+.3g} to {-won.low:+.3g})"
 
 
+def split_words(found: Comparison) -> str | None:
+    """Both parts of the gap in one line, or why there are none; None where nobody asked."""
+    if found.split is None:
+        return str(found.notes["split"]) if "split" in found.notes else None
+    return "; ".join(
+        f"{part.value:+.3g} ({part.low:+.3g} to {part.high:+.3g}) {words}"
+        + (" (not shown)" if part.low <= 0 <= part.high else "")
+        for part, words in ((found.split.inputs, INPUTS), (found.split.relation, RELATION))
+    )
+
+
 def interval_words(interval: Interval | None, alpha: float) -> str:
     """An interval in words, or why there is none."""
     if interval is None:
@@ -289,11 +308,12 @@ def details(found: Comparison) -> list[str]:
     """The numbers behind the verdict, one line each."""
     test = found.results[found.leading]
     margins = [one.statement() for one in (found.equivalence, found.not_worse) if one is not None]
-    retrained = retraining_words(found)
+    retrained, split = retraining_words(found), split_words(found)
     lines = [
         *(f"warning: {text}" for text in found.warnings),
         f"advice: {found.advice}",
         *_gap_lines(found),
+        *([] if split is None else [f"why: {split}"]),
         *([] if retrained is None else [f"retraining: {_loss(found)} {retrained}"]),
         *_pvalue_lines(found),
         *(f"remark: {text}" for text in verdict_remarks(found)),
@@ -301,6 +321,7 @@ def details(found: Comparison) -> list[str]:
         f"rows: {test.n_p} reference{_trained(test)}, {test.n_q} current; "
         f"{'' if _is_logged(test) else 'task: ' + test.notes['task'] + '; '}seed {test.seed}",
         *_inputs(found),
+        *(f"moved: {text}" for text in moved_words(found)),
         *_carriers(found),
     ]
     return [visible(line) for line in lines]  # names of columns may hold anything
@@ -392,9 +413,28 @@ def inputs_finding(inputs: TwoSampleResult) -> str:
     return "shift found" if inputs.rejected else "no shift found"
 
 
+def moved_words(found: Comparison, most: int = 3) -> list[str]:
+    """The input columns that were shown to move, one sentence each."""
+    if found.input_columns is None:
+        return []
+    alpha = found.results[found.leading].alpha
+    moved = [column for column in found.input_columns if column.pvalue <= alpha]
+    left = [f"{len(moved) - most} more columns"] if len(moved) > most else []
+    return [*(column.sentence() for column in moved[:most]), *left]
+
+
+def inputs_matter(found: Comparison) -> bool:
+    """Whether the inputs that moved were shown to change the loss, so that columns can be named."""
+    if found.split is None:
+        density = found.results[found.leading].notes["task"] == "density"
+        return density and found.verdict == "risk shift"
+    return not found.split.inputs.low <= 0 <= found.split.inputs.high
+
+
 def _carriers(found: Comparison) -> list[str]:
     if found.drivers is None:
         return []
+    carriers = found.drivers if inputs_matter(found) else replace(found.drivers, columns=None)
     if found.direction is None:
-        return found.drivers.lines()
-    return found.drivers.lines("current" if found.direction == "worse" else "reference")
+        return carriers.lines()
+    return carriers.lines("current" if found.direction == "worse" else "reference")

@@ -1,6 +1,19 @@
-"""What carries a shift: rows, slices and columns, from the fit that was tested."""
+"""What carries a shift: rows, slices and columns, from the fits that were tested."""
 
+from rdiv.drivers.contributions import ColumnGroup, Contributions
 from rdiv.drivers.find import find_drivers
+from rdiv.drivers.moved import moved_columns
+from rdiv.drivers.moved_column import MovedColumn
 from rdiv.drivers.result import Drivers, RowDriver, SliceDriver, WeightDriver
 
-__all__ = ["Drivers", "RowDriver", "SliceDriver", "WeightDriver", "find_drivers"]
+__all__ = [
+    "ColumnGroup",
+    "Contributions",
+    "Drivers",
+    "MovedColumn",
+    "RowDriver",
+    "SliceDriver",
+    "WeightDriver",
+    "find_drivers",
+    "moved_columns",
+]

@@ -38,9 +38,9 @@ LEVEL = (
     "own"
 )
 COLUMNS = (
-    "contributions of columns, or of groups of columns that go together, to the part of the gap that "
-    "the inputs explain; they sum to it with the correction; what goes with a column it need not "
-    "cause"
+    "contributions of columns, or of groups of columns that go together, to the part of the gap "
+    "that the inputs explain; they sum to it with the correction; a column need not cause what goes "
+    "with it"
 )
 NO_COLUMNS = "the part of the gap that the inputs explain was not measured, so it has no columns"
 ROWS = (

@@ -167,7 +167,7 @@ class Drivers:
         return tuple(found for found in self.slices if found.pvalue <= self.alpha)
 
     def confirmed_relation_slices(self) -> tuple[SliceDriver, ...]:
-        """Slices where the loss changed at equal inputs, with an adjusted p-value of at most alpha."""
+        """Slices where the loss changed at equal inputs, adjusted p-value at most alpha."""
         return tuple(found for found in self.relation_slices if found.pvalue <= self.alpha)
 
     def confirmed_weights(self) -> tuple[WeightDriver, ...]:
@@ -182,7 +182,9 @@ class Drivers:
         worse : {"reference", "current"}, optional
             The sample on which the model does worse; its rows are then named too.
         """
-        lines = [] if self.columns is None else self.columns.lines()[:_SHOWN]
+        lines = []
+        if self.columns is not None:
+            lines += [f"column: {line}" for line in self.columns.lines()[: _SHOWN + 1]]
         lines += [_slice_line(found) for found in self.confirmed_slices()[:_SHOWN]]
         lines += [_relation_line(found) for found in self.confirmed_relation_slices()[:_SHOWN]]
         lines += [_weight_line(found) for found in self.confirmed_weights()[:_SHOWN]]

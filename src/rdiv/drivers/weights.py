@@ -17,9 +17,9 @@ __all__ = ["NULL", "driving_weights"]
 Floats = NDArray[np.float64]
 
 NULL = (
-    "the null of a column is equal mean gradients in both samples; step-down studentised max-T over "
-    "all columns is exact when both samples come from one distribution, otherwise asymptotic for "
-    "each column and approximate for the family when sizes and correlations both differ"
+    "the null of a column is equal mean gradients in both samples; step-down studentised max-T "
+    "over all columns is exact when both samples come from one distribution, otherwise asymptotic "
+    "for each column and approximate for the family when sizes and correlations both differ"
 )
 
 
