@@ -24,7 +24,8 @@ SETUP = """
 import sys
 import numpy as np
 import polars as pl
-import rdiv, rdiv.comparison.compare
+import rdiv
+rdiv.compare
 def side(seed, rows=int(sys.argv[1])):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(rows, 20))
