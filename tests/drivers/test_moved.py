@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -295,6 +295,12 @@ class TestValues:
         assert huge.mean_current == pytest.approx(6e307)
         assert huge.quartiles_current == pytest.approx((4e307, 5e307, 9e307))
 
+    def test_large_numbers_that_differ_little(self) -> None:
+        x = np.random.default_rng(0).integers(0, 2**12, size=(80, 1))
+        x[40:] += 2**11
+        usual, far = (found_in((x + o)[:40], (x + o)[40:])["column 0"] for o in (0, 2**58))
+        assert far.effect == pytest.approx(usual.effect, rel=0.02)
+
     def test_infinite_numbers_count_as_missing(self) -> None:
         x = np.random.default_rng(0).normal(size=(40, 2))
         x[3, 0] = np.inf
@@ -340,6 +346,20 @@ class TestValues:
                 assert others[name].level == column.level
                 assert others[name].kind == column.kind
 
+    def test_times(self) -> None:
+        hours = np.random.default_rng(0).integers(0, 12, size=(2, 100))
+        p, q = (
+            pl.DataFrame(
+                {"at": [time(int(h)) for h in own], "span": [timedelta(hours=int(h)) for h in own]}
+            )
+            for own in (hours[0], hours[1] + 6)
+        )
+        at, span = (found_in(p, q)[name] for name in ("at", "span"))
+        assert at.sentence().startswith("at: mean 05:")
+        assert " s (+1." in span.sentence()
+        assert at.effect == pytest.approx(span.effect)
+        assert at.distribution.labels[0].startswith("< 0")
+
     def test_no_columns(self) -> None:
         images = np.random.default_rng(0).random((10, 1, 4, 4))
         assert moved_columns(pool_samples(images[:5], images[5:], rng=0), SETTINGS) == ()
@@ -350,7 +370,7 @@ class TestValues:
         assert column.sentence() == f"a\\nb: share of '{'x' * 37}...' 0.1 % -> 99.96 %, p = 0.5"
         mean = MovedColumn("x", "number", 0.01, "location", 0.02, 100.0, 100.5,
                            (99.0, 101.0, 105.0), (98.0, 100.0, 104.0))  # fmt: skip
-        assert mean.sentence() == "x: median 101.0 -> 100.0, p = 0.01"  # ranks fell, the mean rose
+        assert mean.sentence() == "x: median 101 -> 100, p = 0.01"  # ranks fell, the mean rose
 
 
 def correlated(n: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -463,6 +483,15 @@ class TestDesigns:
         q = pl.DataFrame({"x": rng.normal(size=90), "site": ["a", "a", "b"] * 30})
         assert found_in(p, q, strata="site")["site"].pvalue == 1
         assert found_in(p, q)["site"].pvalue == 0.005
+
+    def test_some_strata_of_a_pool(self) -> None:
+        """A part of a pool has gaps between the codes of its strata."""
+        rng = np.random.default_rng(0)
+        p, q = rng.normal(size=(90, 2)), rng.normal([0, 2], size=(90, 2))
+        pooled = pool_samples(p, q, strata=(np.arange(90) % 9, np.arange(90) % 9), rng=0)
+        part = pooled.part(np.flatnonzero(~np.isin(pooled.pool.strata, [0, 4])))
+        first, second = moved_columns(part, SETTINGS)
+        assert (first.name, first.pvalue, second.pvalue > 0.05) == ("column 1", 0.005, True)
 
     def test_a_group_counts_once(self) -> None:
         """Missing in all rows of one group of current alone: no surprise, hence no flag."""

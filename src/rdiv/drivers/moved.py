@@ -183,7 +183,8 @@ def _of_units(numbers: Floats, pool: Pool, split: Split) -> Floats:
     if pool.groups is None and pool.strata is None:
         return numbers
     strata = np.zeros(len(pool), np.intp) if pool.strata is None else pool.strata
-    centred = numbers - (unit_sums(numbers, strata) / np.bincount(strata)[:, None])[strata]
+    sizes = np.maximum(np.bincount(strata), 1)[:, None]
+    centred = numbers - (unit_sums(numbers, strata) / sizes)[strata]
     sums = centred if pool.groups is None else unit_sums(centred, split.units)
     sums[np.abs(sums) < _ROUNDING * np.abs(numbers).max(axis=0)] = 0.0
     return sums
