@@ -60,9 +60,8 @@ NULL = (
 def moved_columns(pooled: PooledSamples, settings: PermutationSettings) -> tuple[MovedColumn, ...]:
     """Every input column with what changed in it and an adjusted p-value.
 
-    Flagged columns come first, those confirmed at `alpha` before the others; then the order is that
-    of the p-values, then of the size of the change. Samples of images, or without inputs, have no
-    columns.
+    Flagged columns come first; both they and the others are ordered by p-value, then by the size of
+    the change. Samples of images, or without inputs, have no columns.
 
     Parameters
     ----------
@@ -109,8 +108,7 @@ def moved_columns(pooled: PooledSamples, settings: PermutationSettings) -> tuple
     pvalues = step_down(np.concatenate(blocks, axis=1)).tolist() if found else []
     columns = [facts.described_by(p, aspect)
                for (facts, aspect), p in zip(found, pvalues, strict=True)]  # fmt: skip
-    columns.sort(key=lambda c: (c.flag is None, c.flag is None or c.pvalue > settings.alpha,
-                                c.pvalue, -c.size))  # fmt: skip
+    columns.sort(key=lambda column: (column.flag is None, column.pvalue, -column.size))
     return _with_charts(columns, part.pool, split)
 
 
