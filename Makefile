@@ -49,6 +49,7 @@ calibrate: $(DEV) ## count false alarms at length and rewrite docs/measured/cali
 	$(PYTHON) benchmarks/calibration/learners.py --out docs/measured/calibration_learners.md
 	$(PYTHON) benchmarks/calibration/refits.py --out docs/measured/calibration_refits.md
 	$(PYTHON) benchmarks/calibration/drivers.py --out docs/measured/calibration_drivers.md
+	$(PYTHON) benchmarks/calibration/moved.py --save benchmarks/studies/journals/calibration_moved.json --out docs/measured/calibration_moved.md
 	$(PYTHON) benchmarks/calibration/margins.py --out docs/measured/calibration_margins.md
 	$(PYTHON) benchmarks/calibration/levels.py --out docs/measured/calibration_levels.md
 	$(PYTHON) benchmarks/calibration/networks.py --out docs/measured/calibration_networks.md

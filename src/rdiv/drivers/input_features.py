@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -50,7 +51,7 @@ class InputCells:
         """Whether the values are numbers or times."""
         return self.kind not in ("text", "empty")
 
-    @property
+    @cached_property
     def levels(self) -> NDArray[np.intp]:
         """Codes of the most frequent levels of a text column, the most frequent first.
 

@@ -1,13 +1,13 @@
 """Which input columns moved between reference and current, by one exact permutation test.
 
 The statistic of a column is the largest gap between the samples among a few numbers per row that
-are made from the pool alone (`rdiv.drivers.input_features`), each over its standard error. All
+are made from the pool alone (`rdiv.drivers.input_features`), each in units of its spread. All
 columns share their permutations, and step-down max-T adjusts for all of them together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import ceil
 
@@ -60,9 +60,8 @@ NULL = (
 def moved_columns(pooled: PooledSamples, settings: PermutationSettings) -> tuple[MovedColumn, ...]:
     """Every input column with what changed in it and an adjusted p-value.
 
-    Flagged columns come first, those confirmed at `alpha` before the others; then the order is that
-    of the p-values, then of the size of the change. Samples of images, or without inputs, have no
-    columns.
+    Flagged columns come first; both they and the others are ordered by p-value, then by the size of
+    the change. Samples of images, or without inputs, have no columns.
 
     Parameters
     ----------
@@ -73,11 +72,11 @@ def moved_columns(pooled: PooledSamples, settings: PermutationSettings) -> tuple
     Notes
     -----
     The gap of a feature is divided by the larger of two scales: its standard error in that split,
-    and its root mean square over the observed split and all permutations. The first alone makes a
-    rare level loud when all its rows fall in the larger sample; the second alone, in the smaller
-    one. Both are symmetric in the splits, so the test stays exact. With groups, features are
-    summed over each group, and groups are permuted; with strata, features are centred within
-    each stratum, and rows are permuted within it.
+    and its standard deviation over all permutations. By the first alone, rare levels give large
+    numbers when they happen to lie in the larger sample only; by the second alone, when they lie
+    mostly in the smaller one; either would hide the other columns. With groups, features are summed
+    over each group, and groups are permuted; with strata, features are centred within each stratum,
+    and rows are permuted within it.
 
     At most ``MOST_ROWS`` rows per sample are looked at, drawn at random (with groups, on average);
     with more than ``MOST_NUMBERS`` numbers in all fewer, but not less than ``FEWEST_ROWS``. With
@@ -109,8 +108,7 @@ def moved_columns(pooled: PooledSamples, settings: PermutationSettings) -> tuple
     pvalues = step_down(np.concatenate(blocks, axis=1)).tolist() if found else []
     columns = [facts.described_by(p, aspect)
                for (facts, aspect), p in zip(found, pvalues, strict=True)]  # fmt: skip
-    columns.sort(key=lambda c: (c.flag is None, c.flag is None or c.pvalue > settings.alpha,
-                                c.pvalue, -c.size))  # fmt: skip
+    columns.sort(key=lambda column: (column.flag is None, column.pvalue, -column.size))
     return _with_charts(columns, part.pool, split)
 
 
@@ -156,23 +154,26 @@ def _null_of(
     Also what differs most in each column of the observed split. The masks are the same for every
     block of columns.
     """
+    widths = np.array([len(own.aspects) for own in features])
+    with_features = np.flatnonzero(widths)
+    largest = np.zeros((1 + settings.n_resamples, len(features)))
+    aspects: list[Aspect | None] = [None] * len(features)
+    if not len(with_features):
+        return largest, aspects
+    starts = np.cumsum([0, *widths[with_features][:-1]])
+    is_p = part.is_p[split.first]
     numbers = np.concatenate([own.numbers for own in features], axis=1)
-    if numbers.shape[1] == 0:
-        return np.zeros((1 + settings.n_resamples, len(features))), [None] * len(features)
-    measure = gaps_and_errors(_of_units(numbers, part.pool, split))
-
-    def statistic(masks: Masks) -> Floats:
-        return np.concatenate(measure(masks), axis=1)
-
-    null = permute(
-        Prepared(statistic, combine=lambda parts: parts[:, 0], width=2 * numbers.shape[1]),
-        part.is_p[split.first],
-        settings,
-        rng=_streams(part)[1],
-        strata=split.strata,
+    ratios = _ratios(_of_units(numbers, part.pool, split), is_p, split.strata)
+    prepared = Prepared(
+        lambda masks: np.maximum.reduceat(ratios(masks), starts, axis=1),
+        combine=lambda parts: parts[:, 0],
+        width=len(with_features),
     )
-    ratios = _ratios(*np.split(null.parts, 2, axis=1))
-    return _largest(ratios, features)
+    null = permute(prepared, is_p, settings, rng=_streams(part)[1], strata=split.strata)
+    largest[:, with_features] = null.parts
+    for j, own in zip(with_features, np.split(ratios(is_p[None])[0], starts[1:]), strict=True):
+        aspects[j] = features[j].aspects[int(own.argmax())]
+    return largest, aspects
 
 
 def _of_units(numbers: Floats, pool: Pool, split: Split) -> Floats:
@@ -180,32 +181,41 @@ def _of_units(numbers: Floats, pool: Pool, split: Split) -> Floats:
     if pool.groups is None and pool.strata is None:
         return numbers
     strata = np.zeros(len(pool), np.intp) if pool.strata is None else pool.strata
-    centred = numbers - (unit_sums(numbers, strata) / np.bincount(strata)[:, None])[strata]
+    sizes = np.maximum(np.bincount(strata), 1)[:, None]
+    centred = numbers - (unit_sums(numbers, strata) / sizes)[strata]
     sums = centred if pool.groups is None else unit_sums(centred, split.units)
     sums[np.abs(sums) < _ROUNDING * np.abs(numbers).max(axis=0)] = 0.0
     return sums
 
 
-def _ratios(gaps: Floats, errors: Floats) -> Floats:
-    """Gaps over the larger of their errors and their root mean squares; see `moved_columns`."""
-    usual = np.sqrt(np.mean(gaps**2, axis=0))
-    scale = np.maximum(errors, usual)
-    ratios: Floats = np.divide(np.abs(gaps), scale, out=np.zeros_like(gaps), where=scale > 0)
+def _ratios(
+    numbers: Floats, is_p: NDArray[np.bool_], strata: NDArray[np.intp] | None
+) -> Callable[[Masks], Floats]:
+    """Absolute gaps over the larger of two scales, see `moved_columns`; 0 where nothing varies."""
+    measure = gaps_and_errors(numbers)
+    usual = _permutation_errors(numbers, is_p, strata)
+
+    def ratios(masks: Masks) -> Floats:
+        gaps, errors = measure(masks)
+        scale = np.maximum(errors, usual)
+        return np.divide(np.abs(gaps), scale, out=np.zeros_like(gaps), where=scale > 0)
+
     return ratios
 
 
-def _largest(ratios: Floats, features: list[RowFeatures]) -> tuple[Floats, list[Aspect | None]]:
-    """The largest ratio of each column, 0 for one without features, and its aspect."""
-    largest = np.zeros((len(ratios), len(features)))
-    aspects: list[Aspect | None] = []
-    start = 0
-    for j, own in enumerate(features):
-        part = ratios[:, start : start + len(own.aspects)]
-        start += len(own.aspects)
-        if own.aspects:
-            largest[:, j] = part.max(axis=1)
-        aspects.append(own.aspects[int(part[0].argmax())] if own.aspects else None)
-    return largest, aspects
+def _permutation_errors(
+    numbers: Floats, is_p: NDArray[np.bool_], strata: NDArray[np.intp] | None
+) -> Floats:
+    """Standard deviations of the gaps over all permutations, ``(m,)``."""
+    codes = np.zeros(len(is_p), np.intp) if strata is None else strata
+    sizes = np.bincount(codes)
+    of_p = np.bincount(codes, is_p, len(sizes))
+    filled = np.maximum(sizes, 1)
+    centred = numbers - (unit_sums(numbers, codes) / filled[:, None])[codes]
+    weights = of_p * (sizes - of_p) / (filled * np.maximum(sizes - 1, 1))
+    variances = weights @ unit_sums(centred**2, codes)
+    deviations: Floats = (1 / is_p.sum() + 1 / (~is_p).sum()) * np.sqrt(variances)
+    return deviations
 
 
 def _with_charts(columns: list[MovedColumn], pool: Pool, split: Split) -> tuple[MovedColumn, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.drivers.input_features import InputCells
-from rdiv.drivers.moved_column import OTHER, Distribution, time_text
+from rdiv.drivers.moved_column import OTHER, Distribution, clock_text, time_text
 from rdiv.drivers.moved_facts import Split, value_text
 
 __all__ = ["distribution_of"]
@@ -70,10 +70,10 @@ def _edges(values: Floats, counts: NDArray[np.int64], dates: bool) -> Floats:
         room = high / 9 - low / 9
     size = 10.0 ** np.floor(np.log10(room))
     steps = np.array([1, 2, 2.5, 5, 10, 20]) * size
-    if dates:
-        steps = np.maximum(np.ceil(room / _DAY) * _DAY, steps[:1]) if room > _DAY / 9 else steps
+    if dates and room > _DAY / 9:
+        steps = np.array([np.ceil(room / _DAY) * _DAY])
     step = float(steps[steps >= room * (1 - 1e-9)][0])
-    edges = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1)
+    edges = np.unique(step * np.arange(np.ceil(low / step), np.floor(high / step) + 1))
     edges = edges[(edges > values[0]) & (edges <= values[-1])][: MOST_BARS - 2]
     return edges if len(edges) else values[len(values) // 2 :][:1]
 
@@ -82,4 +82,6 @@ def _edge_texts(edges: Floats, column: InputCells) -> list[str]:
     if column.kind == "date":
         days = bool((edges % _DAY == 0).all())
         return [time_text(float(edge), days=days) for edge in edges]
+    if column.kind == "time":
+        return [clock_text(float(edge)) for edge in edges]
     return [f"{float(edge):.6g}" for edge in edges]

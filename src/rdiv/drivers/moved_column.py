@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from math import floor, isfinite, log10
@@ -10,7 +11,7 @@ from typing import Any, Literal
 from rdiv.drivers.input_features import Aspect, Kind
 from rdiv.names import visible
 
-__all__ = ["OTHER", "Distribution", "Flag", "MovedColumn", "time_text"]
+__all__ = ["OTHER", "Distribution", "Flag", "MovedColumn", "clock_text", "time_text"]
 
 Flag = Literal[
     "constant in reference",
@@ -132,7 +133,7 @@ class MovedColumn:
         >>> print(age.sentence())
         age: mean 41.2 -> 47.9 (+0.52 standard deviations), p = 0.001
         """
-        return f"{_short(self.name)}: {self._change()}, p = {self.pvalue:.3g}"
+        return f"{visible(self.name)}: {self._change()}, p = {self.pvalue:.3g}"
 
     def fields(self) -> dict[str, Any]:
         """Everything, ready for JSON.
@@ -173,25 +174,25 @@ class MovedColumn:
 
     def _values(self) -> str:
         """Means where they tell the story; quartiles of another spread; else medians."""
-        if self.mean_reference is None or self.mean_current is None:  # text of rare levels only
+        if self.kind == "text":
             return "no frequent levels"
-        low, high = self.quartiles_reference, self.quartiles_current
-        if low is not None and high is not None:
-            spread = _unit(self)
+        if self.mean_reference is None or self.mean_current is None:
+            return f"missing {_percents(self.missing_reference, self.missing_current)}"
+        unit = _unit(self)
+        before, after = self.quartiles_reference, self.quartiles_current
+        if before is not None and after is not None:
+            (low, middle, high), (lower, median, higher) = (
+                [_trimmed(_value_text(value, self.kind, unit)) for value in own]
+                for own in (before, after)
+            )
             if self.aspect == "spread":
-                halves = [f"{self._text(q[0], spread)} to {self._text(q[2], spread)}"
-                          for q in (low, high)]  # fmt: skip
-                return f"middle half {halves[0]} -> {halves[1]}"
-            medians = high[1] - low[1]
-            if medians * (self.mean_current - self.mean_reference) < 0:
-                return f"median {self._text(low[1], spread)} -> {self._text(high[1], spread)}"
-        spread = _unit(self)
-        means = [self._text(mean, spread) for mean in (self.mean_reference, self.mean_current)]
+                return f"middle half {low} to {high} -> {lower} to {higher}"
+            if (after[1] - before[1]) * (self.mean_current - self.mean_reference) < 0:
+                return f"median {middle} -> {median}"
+        means = [_value_text(mean, self.kind, unit)
+                 for mean in (self.mean_reference, self.mean_current)]  # fmt: skip
         by = "" if self.effect is None else f" ({self.effect:+.2f} standard deviations)"
         return f"mean {means[0]} -> {means[1]}{by}"
-
-    def _text(self, value: float, unit: float) -> str:
-        return _value_text(value, self.kind, unit)
 
 
 def _unit(column: MovedColumn) -> float:
@@ -207,12 +208,17 @@ def _value_text(value: float, kind: Kind, unit: float) -> str:
     if kind == "date":
         return time_text(value, days=unit >= 2 * _DAY)
     if kind == "time":
-        return f"{(_EPOCH + timedelta(seconds=value)):%H:%M:%S}"
+        return clock_text(value)
     digits = 2 - floor(log10(unit)) if unit > 0 and isfinite(unit) else 2
     fixed = 0 <= digits <= 6 or (digits < 0 and abs(value) < 1e9)
     text = f"{value:.{max(digits, 0)}f}" if fixed else f"{value:.4g}"
     text = text.removeprefix("-") if float(text) == 0 else text
     return f"{text} s" if kind == "duration" else text
+
+
+def _trimmed(text: str) -> str:
+    """A value of the data, without zeros that rounding added."""
+    return re.sub(r"\.(\d*?)0+\b", lambda found: f".{found[1]}" if found[1] else "", text)
 
 
 def time_text(seconds: float, *, days: bool) -> str:
@@ -225,6 +231,17 @@ def time_text(seconds: float, *, days: bool) -> str:
     """
     time = _EPOCH + timedelta(seconds=seconds)
     return time.date().isoformat() if days else f"{time.date().isoformat()} {time:%H:%M}"
+
+
+def clock_text(seconds: float) -> str:
+    """Seconds since midnight as a time of day.
+
+    Examples
+    --------
+    >>> print(clock_text(3661.0))
+    01:01:01
+    """
+    return f"{(_EPOCH + timedelta(seconds=seconds)):%H:%M:%S}"
 
 
 def _percents(before: float, after: float) -> str:

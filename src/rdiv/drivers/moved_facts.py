@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.drivers.input_features import InputCells
-from rdiv.drivers.moved_column import OTHER, Flag, MovedColumn, time_text
+from rdiv.drivers.moved_column import OTHER, Flag, MovedColumn, clock_text, time_text
 
 __all__ = ["Split", "column_facts", "value_text"]
 
@@ -134,6 +134,8 @@ def _of_numbers(found: MovedColumn, column: InputCells, p: Counts, q: Counts) ->
     given = np.asarray(column.cells.values, dtype=np.float64)
     exponent = int(np.frexp(np.abs(given).max())[1])
     values = np.ldexp(given, -exponent)  # in units of a power of two, so that squares stay finite
+    start = values[0]  # large numbers that differ little keep their digits
+    values = values - start
     (mean_p, squares_p), (mean_q, squares_q) = (_moments(own[1:], values) for own in (p, q))
     freedom = int(p[1:].sum() + q[1:].sum()) - 2
     spread = float(np.sqrt((squares_p + squares_q) / max(freedom, 1)))
@@ -141,8 +143,8 @@ def _of_numbers(found: MovedColumn, column: InputCells, p: Counts, q: Counts) ->
     return replace(
         found,
         effect=(mean_q - mean_p) / spread if within else None,
-        mean_reference=float(np.ldexp(mean_p, exponent)),
-        mean_current=float(np.ldexp(mean_q, exponent)),
+        mean_reference=float(np.ldexp(start + mean_p, exponent)),
+        mean_current=float(np.ldexp(start + mean_q, exponent)),
         quartiles_reference=_quartiles(p[1:], given),
         quartiles_current=_quartiles(q[1:], given),
     )
@@ -216,6 +218,8 @@ def value_text(column: InputCells, code: int) -> str:
     if column.kind == "text":
         return column.text(code)
     value = float(column.cells.values[code - 1])
+    if column.kind == "time":
+        return clock_text(value)
     if column.kind == "boolean":
         return "true" if value else "false"
     return time_text(value, days=value % _DAY == 0) if column.kind == "date" else f"{value:g}"
