@@ -12,6 +12,7 @@ from rdiv.drivers import slices, weights
 from rdiv.drivers.bins import InputColumn, input_columns
 from rdiv.drivers.contributions import Contributions
 from rdiv.drivers.result import Drivers, SliceDriver
+from rdiv.drivers.row_choice import choose_rows
 from rdiv.drivers.rows import driving_rows
 from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
@@ -27,8 +28,6 @@ Floats = NDArray[np.float64]
 MOST_ROWS = 100_000  # per sample, in the search for slices and columns
 MOST_NUMBERS = 40_000_000  # rows times gradients
 MOST_RESAMPLES = 1999
-_FEWEST_GROUPS = 50
-_MANY_COPIES = 0.6  # copies are drawn together when distinct rows over rows is at most this
 IMAGES = "inputs are not a table, so there are no columns to look at"
 NO_INPUTS = "the samples have no inputs, so there are no columns to look at"
 STRATA = "slices are not looked for with strata=, where rows are compared within a stratum only"
@@ -39,8 +38,8 @@ LEVEL = (
 )
 COLUMNS = (
     "contributions of columns, or of groups of columns that go together, to the part of the gap "
-    "that the inputs explain; they sum to it with the correction; a column need not cause what goes "
-    "with it"
+    "that the inputs explain; they sum to it with the correction; a column need not cause what "
+    "goes with it"
 )
 NO_COLUMNS = "the part of the gap that the inputs explain was not measured, so it has no columns"
 ROWS = (
@@ -94,7 +93,9 @@ def find_drivers(
         notes |= {"slices": nothing, "relation": nothing, "columns": nothing, "weights": nothing}
         return Drivers(rows, (), (), None, (), settings.alpha, notes)
     gradients = None if score is None else score.gradients
-    chosen = _driver_rows(pooled, 0 if gradients is None else gradients.shape[1])
+    width = 0 if gradients is None else gradients.shape[1]
+    most = min(MOST_ROWS, max(1000, MOST_NUMBERS // max(2 * width, 1)))
+    chosen = choose_rows(pooled, most, pooled.stream("drivers").spawn(1)[0])
     part, is_p = pooled.pool, pooled.is_p
     if chosen is not None:
         part, is_p, losses = part.take(chosen), is_p[chosen], losses[chosen]
@@ -116,36 +117,6 @@ def find_drivers(
             part, inputs, rest, is_p, settings, streams[4], held_out
         )
     return Drivers(rows, found, relation, columns, by_weight, settings.alpha, notes)
-
-
-def _driver_rows(pooled: PooledSamples, width: int) -> NDArray[np.intp] | None:
-    """A random choice of rows, at most `MOST_ROWS` per sample; None when all rows are used.
-
-    Given the chosen rows, every permutation of their labels is equally likely under the null,
-    because the choice depends only on the number of rows per sample. Groups are chosen whole, and
-    so are copies of a row where there are many, so that two identical files stay identical; the
-    number of rows then holds on average. With strata all rows are used, so that matched rows stay
-    together.
-    """
-    pool = pooled.pool
-    most = min(MOST_ROWS, max(1000, MOST_NUMBERS // max(2 * width, 1)))
-    n_p = int(pooled.is_p.sum())
-    if max(n_p, len(pool) - n_p) <= most or pool.strata is not None:
-        return None
-    codes = pool.first_copy if pool.groups is None else pool.groups
-    first, unit = np.unique(codes, return_index=True, return_inverse=True)[1:]
-    rng = pooled.stream("drivers").spawn(1)[0]
-    if pool.groups is None and len(first) <= _MANY_COPIES * len(pool):
-        kept = rng.permutation(len(first)) < 2 * most * len(first) // len(pool)
-        return np.flatnonzero(kept[unit])
-    if pool.groups is None:
-        first = unit = np.arange(len(pool))
-    limit = max(most * len(first) // len(pool), _FEWEST_GROUPS)
-    kept = np.zeros(len(first), dtype=np.bool_)
-    for side in (True, False):
-        units = np.flatnonzero(pooled.is_p[first] == side)
-        kept[rng.permutation(units)[:limit]] = True
-    return np.flatnonzero(kept[unit])
 
 
 def _slices(
