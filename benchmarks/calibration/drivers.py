@@ -1,11 +1,11 @@
-"""False alarms and power of slices and columns, and what a mistake would cost; a page of the docs.
+"""False alarms and power of slices and weights, and what a mistake would cost; a page of the docs.
 
     python benchmarks/calibration/drivers.py --part null --draws 0:1000 --save null.json
     python benchmarks/calibration/drivers.py --merge null.json power.json --out docs/...
 
-A false alarm is a confirmed slice or column whose null is true. Broken variants, the same
-procedures with one mistake, must be caught by the same count. `--part` and `--draws` run a piece;
-files of pieces are merged into the page.
+A false alarm is a confirmed slice, or a confirmed weight of a column, whose null is true. Broken
+variants, the same procedures with one mistake, must be caught by the same count. `--part` and
+`--draws` run a piece; files of pieces are merged into the page.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from rdiv.discrepancies import RDivergence, Score
 from rdiv.drivers import Drivers
-from rdiv.drivers import columns as column_stage
 from rdiv.drivers import slices as slice_stage
+from rdiv.drivers import weights as weight_stage
 from rdiv.drivers.find import find_drivers
 from rdiv.inference.engine import PermutationSettings
 from rdiv.models import CrossFit, Frozen, Model, Ridge
@@ -143,12 +143,6 @@ def planted_noise(n_p: int, n_q: int, rng: np.random.Generator) -> dict[str, Any
     return {"p": _rows(n_p, rng), "q": (x, y), "column": "column 1"}
 
 
-def planted_values(n_p: int, n_q: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Column 4, on which the loss depends, moves by half a standard deviation."""
-    drawn = {"p": _rows(n_p, rng, matters=True), "q": _rows(n_q, rng, shift=0.5, matters=True)}
-    return {**drawn, "column": "column 4"}
-
-
 NULLS: tuple[tuple[str, Draw, tuple[int, int]], ...] = (
     ("one distribution", same, (400, 400)),
     ("one distribution", same, (200, 800)),
@@ -160,10 +154,9 @@ NULLS: tuple[tuple[str, Draw, tuple[int, int]], ...] = (
 PLANTED: tuple[tuple[str, Draw], ...] = (
     ("slice: one condition, array", planted_slice),
     ("slice: two conditions, table", planted_corner),
-    ("column: noise added", planted_noise),
-    ("column: values moved", planted_values),
+    ("weight: noise added", planted_noise),
 )
-BROKEN = ("slices tested on the rows that found them", "columns without adjustment")
+BROKEN = ("slices tested on the rows that found them", "weights without adjustment")
 
 
 # --- running --------------------------------------------------------------------------------------
@@ -187,17 +180,17 @@ def run(given: dict[str, Any], seed: int, resamples: int = RESAMPLES) -> Drivers
 
 
 def false_alarms(given: dict[str, Any], found: Drivers) -> dict[str, bool]:
-    """Whether any confirmed slice, and any confirmed column, is one that should not be there."""
+    """Whether any confirmed slice, and any confirmed weight, is one that should not be there."""
     true = given.get("true", set())
     slices = [s for s in found.confirmed_slices() if not any(t in s.condition for t in true)]
-    columns = [c for c in found.confirmed_columns() if c.name not in true]
-    return {"slices": bool(slices), "columns": bool(columns)}
+    weights = [c for c in found.confirmed_weights() if c.name not in true]
+    return {"slices": bool(slices), "weights": bool(weights)}
 
 
 def recovered(given: dict[str, Any], found: Drivers) -> bool:
     """Whether the planted column, or a slice that is mostly the planted one, was confirmed."""
     if "column" in given:
-        return given["column"] in {c.name for c in found.confirmed_columns()}
+        return given["column"] in {c.name for c in found.confirmed_weights()}
     planted = given["slice"]
     return any(_overlap(s.clauses, given["q"][0], planted) >= 0.5 for s in found.confirmed_slices())
 
@@ -231,7 +224,7 @@ def broken(which: str) -> Any:
     def each(parts: Floats) -> Floats:
         return np.asarray((parts >= parts[0]).mean(axis=0))
 
-    return mock.patch.object(column_stage, "step_down", each)
+    return mock.patch.object(weight_stage, "step_down", each)
 
 
 def count(part: str, draws: range) -> list[dict[str, Any]]:
@@ -258,7 +251,7 @@ def count(part: str, draws: range) -> list[dict[str, Any]]:
 def _count_null(
     name: str, draw: Draw, sizes: tuple[int, int], draws: range
 ) -> list[dict[str, Any]]:
-    hits = {"slices": 0, "columns": 0}
+    hits = {"slices": 0, "weights": 0}
     for i in draws:
         given = draw(*sizes, np.random.default_rng([80, i]))
         for what, alarm in false_alarms(given, run(given, i)).items():
@@ -306,9 +299,9 @@ def page(cells: list[dict[str, Any]]) -> str:
         "",
         "<!-- Written by benchmarks/calibration/drivers.py (make calibrate); do not edit. -->",
         "",
-        f"How often any slice, or any column, is confirmed at level {ALPHA:g} although its null is",
-        "true, and how often a planted slice (a tenth of current, its loss doubled) or a planted",
-        f"column is found. {RESAMPLES} permutations; squared error of a linear model with fixed",
+        f"How often any slice, or any weight of a column, is confirmed at level {ALPHA:g} although",
+        "its null is true, and how often a planted slice (a tenth of current, its loss doubled) or a",
+        f"planted weight is found. {RESAMPLES} permutations; squared error of a linear model with fixed",
         "weights, five columns (two conditions: ridge in two folds, a table of three columns).",
         "A slice counts as found when it is confirmed and shares half of its rows (those in both",
         "over those in either) with the planted one. Each null cell must stay within the upper",

@@ -1,4 +1,4 @@
-"""Slices and columns raise no more false alarms than they say, and a mistake would be seen."""
+"""Slices and weights raise no more false alarms than they say, and a mistake would be seen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ONCE_IN_A_THOUSAND = 1e-3
 
 
 def alarms(draw: benchmark.Draw, sizes: tuple[int, int], draws: int) -> dict[str, int]:
-    counts = {"slices": 0, "columns": 0}
+    counts = {"slices": 0, "weights": 0}
     for i in range(draws):
         given = draw(*sizes, np.random.default_rng([80, i]))
         found = benchmark.run(given, i, resamples=59)

@@ -43,8 +43,10 @@ def test_identical_files(how: dict[str, Any]) -> None:
     assert (found.verdict, found.leading_gap, found.shared_gap) == ("no shift", 0, 0)
     assert all(result.pvalue == 1 for result in found.results.values())
     assert found.input_test.pvalue == 1
-    assert all(column.smallest_pvalue == 1 for column in found.drivers.columns)
+    assert found.drivers.weights
+    assert all(column.pvalue == 1 for column in found.drivers.weights)
     assert all(part.pvalue == 1 for part in found.drivers.slices)
+    assert not found.drivers.confirmed_relation_slices()
     assert all(row.share is None for row in found.drivers.rows)
 
 
@@ -67,7 +69,8 @@ def test_identical_files_with_few_distinct_rows() -> None:
     for seed in range(5):
         found = compared((x, y), (x, y), target=None, task="regression", rng=seed).drivers
         assert not found.confirmed_slices()
-        assert not found.confirmed_columns()
+        assert not found.confirmed_relation_slices()
+        assert not found.confirmed_weights()
 
 
 def test_the_same_for_any_number_of_jobs_and_order_of_rows() -> None:
@@ -77,7 +80,9 @@ def test_the_same_for_any_number_of_jobs_and_order_of_rows() -> None:
     assert compared(reference, current, n_jobs=2).to_json() == one.to_json()
     turned = compared(reference.reverse(), current).drivers
     assert turned.slices == one.drivers.slices
+    assert turned.relation_slices == one.drivers.relation_slices
     assert turned.columns == one.drivers.columns
+    assert turned.weights == one.drivers.weights
     places = [499 - row.index for row in turned.rows if row.sample == "reference"]
     assert places == [row.index for row in one.drivers.rows if row.sample == "reference"]
 
@@ -85,12 +90,15 @@ def test_the_same_for_any_number_of_jobs_and_order_of_rows() -> None:
 def test_the_document() -> None:
     found = compared(table(500, 0), table(400, 1)).drivers
     document = json.loads(json.dumps(plain(found.fields()), allow_nan=False))
-    assert set(document) == {"rows", "slices", "columns", "rest", "rest_interval", "alpha", "notes"}
+    assert set(document) == {
+        "rows", "slices", "relation_slices", "columns", "weights", "alpha", "notes"
+    }  # fmt: skip
     first = document["slices"][0]
     assert first["condition"] == " and ".join(first["clauses"])
     assert set(first["interval"]) == {"low", "high"}
-    assert document["columns"][0]["name"] in ("age", "town")
-    assert {"rows", "slices", "columns", "score"} <= set(document["notes"])
+    assert {group["name"] for group in document["columns"]["groups"]} == {"age", "town"}
+    assert {column["name"] for column in document["weights"]} == {"age", "town"}
+    assert {"rows", "slices", "relation", "columns", "weights"} <= set(document["notes"])
     assert "cause" in document["notes"]["columns"]
 
 
@@ -109,7 +117,8 @@ def test_identical_files_stay_so_when_drawn(monkeypatch: pytest.MonkeyPatch) -> 
     frame = table(400, 0)
     found = compared(frame, frame, **NOT_TRAINED).drivers
     assert "100 reference and 100 current rows" in found.notes["sampled"]
-    assert all(column.smallest_pvalue == 1 for column in found.columns)
+    assert found.weights
+    assert all(column.pvalue == 1 for column in found.weights)
 
 
 def test_groups_are_drawn_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,3 +146,20 @@ def test_the_panel_names_the_rows_of_the_worse_sample() -> None:
     assert "of current carry most (counted from 0)" in str(worse)
     assert "of reference carry most (counted from 0)" in str(better)
     assert "rows of" not in str(compared(reference, table(400, 0)))
+
+
+def test_a_slice_of_the_relation_is_one_of_the_loss_at_equal_inputs() -> None:
+    """More old people is a slice of nothing; noise that grew among them is one of the relation."""
+    rng = np.random.default_rng(0)
+    reference = table(3000, 0)
+    many = reference.filter(pl.col("age") >= 60).sample(800, seed=1)
+    current = pl.concat([many, reference.sample(400, seed=2)])
+    noise = pl.Series(rng.normal(size=1200))
+    moved = compared(reference.with_columns(pl.col("y") + 0.0), current.with_columns(
+        y=pl.col("age") / 20 + noise * pl.when(pl.col("age") >= 60).then(2).otherwise(1)
+    ))  # fmt: skip
+    assert moved.drivers.columns.groups[0].members[0] == "age"
+    assert not moved.drivers.confirmed_relation_slices()
+    changed = compared(reference, table(1200, 2)).drivers
+    assert changed.confirmed_relation_slices()[0].clauses[0].startswith("age >=")
+    assert any(line.startswith("relation: where age >=") for line in changed.lines())

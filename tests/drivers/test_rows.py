@@ -56,7 +56,8 @@ def test_arrays_and_images() -> None:
     assert first.cells["column 3"] == x[71, 3]
     images = rng.random(size=(40, 1, 4, 4))
     pictures = compared(images[:20], images[20:], model="pca", folds=None).drivers
-    assert pictures.columns == pictures.slices == ()
+    assert pictures.columns is None
+    assert pictures.slices == pictures.relation_slices == pictures.weights == ()
     assert "not a table" in pictures.notes["columns"]
     assert all(row.cells == {} for row in pictures.rows)
 

@@ -138,7 +138,9 @@ class TestDrivers:
         strata = compared(reference, current, strata=(codes % 5, codes % 5)).drivers
         assert strata.slices == ()
         assert "strata" in strata.notes["slices"]
-        assert strata.columns
+        assert strata.relation_slices == ()
+        assert strata.columns is None
+        assert strata.weights
 
     def test_copies_stay_in_one_half(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A row that was searched is never tested, whichever sample its copy is in."""
@@ -153,15 +155,15 @@ class TestDrivers:
         monkeypatch.setattr(slices, "halves_of", spying)
         (x, y), _ = planted(300)
         compared((x, y), (x, y))
-        ((one, other),) = seen
-        assert not one & other
+        assert len(seen) == 2  # slices of the gap, and of the relation
+        for one, other in seen:
+            assert not one & other
 
     def test_in_sample_losses_have_no_interval(self) -> None:
         few = 0.03  # too few rows to train a model in use, so the shared losses are looked at
         found = compared(*planted(), folds=None, train_share=few).drivers
         assert found.slices
         assert all(s.interval is None for s in found.slices)
-        assert found.rest_interval is None
         assert "in-sample" in found.notes["intervals"]
         used = compared(*planted(), folds=None).drivers  # rows that the model in use has not seen
         assert all(s.interval is not None for s in used.slices)
