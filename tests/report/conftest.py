@@ -9,12 +9,15 @@ import polars as pl
 import pytest
 from sklearn.linear_model import LogisticRegression
 from tests.cli.conftest import table as plain_table
-from tests.report.hostile import NAMES, table
+from tests.report.hostile import NAMES, SCRIPT, table
 
 import rdiv
 from rdiv import Comparison, Comparisons
-from rdiv.drivers.result import ColumnDriver
-from rdiv.inference.intervals import Interval
+from rdiv.comparison.split import Split
+from rdiv.drivers.contributions import ColumnGroup, Contributions
+from rdiv.drivers.moved_column import Distribution, MovedColumn
+from rdiv.drivers.result import SliceDriver, WeightDriver
+from rdiv.inference.intervals import Estimate, Interval
 from rdiv.models import Frozen
 from rdiv.report import comparison_page, many_page
 
@@ -37,8 +40,69 @@ def hostile() -> Comparison:
     )  # fmt: skip
     assert one.drivers is not None
     names = [*NAMES, *(f"column {i}" for i in range(2000 - len(NAMES)))]
-    columns = tuple(ColumnDriver(n, 0.01, Interval(-0.1, 0.2), 0.1, 0.5) for n in names)
-    return replace(one, drivers=replace(one.drivers, columns=columns))
+    groups = [ColumnGroup((n,), 0.01, Interval(0.001, 0.02), 0.01) for n in names[20:]]
+    groups.append(ColumnGroup(tuple(names[:20]), -0.2, Interval(-0.3, -0.1), -0.2))
+    groups.sort(key=lambda group: -abs(group.contribution))
+    added = sum(group.contribution for group in groups)
+    columns = Contributions(tuple(groups), 0.5, added + 0.5)
+    parts = tuple(
+        SliceDriver((f"{name} = {SCRIPT}",), 0.5, 0.1, None, 0.2, 0.2, 30, 30, 0.01)
+        for name in NAMES
+    )
+    weights = tuple(WeightDriver(name, 3.1, 0.01) for name in names)
+    drivers = replace(one.drivers, columns=columns, relation_slices=parts, weights=weights)
+    split = Split(Estimate(columns.total, 1.0, 40.0), Estimate(-1.0, -2.0, 0.5), 60.0)
+    return replace(one, drivers=drivers, split=split, input_columns=tuple(_moved(names)))
+
+
+def _moved(names: list[str]) -> list[MovedColumn]:
+    """Columns that moved, with hostile levels; first one with a flag."""
+    levels = tuple(name[:200] for name in NAMES)
+    shares = (1 / len(levels),) * len(levels)
+    shown = Distribution(levels, (), shares, shares)
+    rows = {"rows_reference": 140, "rows_current": 60}
+    flagged = MovedColumn(
+        names[1], "text", 0.01, "level", flag="new levels", example=SCRIPT, new_rows=7,
+        distribution=shown, **rows,
+    )  # fmt: skip
+    return [
+        flagged,
+        *(
+            MovedColumn(
+                name, "text", 0.01, "level", level=name, share_reference=0.1, share_current=0.4,
+                distribution=shown, **rows,
+            )
+            for name in names
+        ),
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def moved() -> Comparison:
+    """Inputs and relation both changed, a level is new, a column constant, cells are missing."""
+    rng = np.random.default_rng(0)
+
+    def rows(n: int, *, later: bool) -> pl.DataFrame:
+        age = rng.normal(50 if later else 40, 10, size=n)
+        noise = rng.normal(size=n) * np.where(age > 45, age / 15, 1.0)
+        if later:
+            noise = np.where(age < 40, noise + 4, noise)
+        towns = ["north", "south", "west"] if later else ["north", "south"]
+        return pl.DataFrame(
+            {
+                "age": age,
+                "pension": age + rng.normal(size=n),
+                "town": rng.choice(towns, size=n),
+                "kind": ["a"] * n if later else rng.choice(["a", "b"], size=n),
+                "income": [None if later and i % 5 == 0 else float(i % 50) for i in range(n)],
+                "other": rng.normal(size=n),
+                "spent": 0.2 * age + noise,
+            }
+        )
+
+    return rdiv.compare(
+        rows(1200, later=False), rows(600, later=True), target="spent", model="ridge", rng=0
+    )
 
 
 @pytest.fixture(scope="session")
@@ -134,6 +198,7 @@ def pages(
     found: Comparison,
     hostile: Comparison,
     dated: Comparison,
+    moved: Comparison,
     many: Comparisons,
     models: Comparisons,
 ) -> dict[str, str]:
@@ -142,6 +207,7 @@ def pages(
         "found": comparison_page(found),
         "hostile": comparison_page(hostile),
         "dated": comparison_page(dated),
+        "moved": comparison_page(moved),
         "many": many_page(many),
         "models": many_page(models),
     }

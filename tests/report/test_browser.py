@@ -39,7 +39,7 @@ def named(driver: Any, role: str) -> list[str]:
     return [node.get("name", {}).get("value", "") for node in found]
 
 
-@pytest.mark.parametrize("name", ["found", "hostile", "dated", "many", "models"])
+@pytest.mark.parametrize("name", ["found", "hostile", "dated", "moved", "many", "models"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_error_and_no_request(
     driver: Any, files: dict[str, Path], name: str, scheme: str
@@ -78,7 +78,7 @@ def test_verdict_and_charts_are_in_the_accessibility_tree(
         assert any(title in image for image in images), images
 
 
-@pytest.mark.parametrize("name", ["found", "hostile", "dated", "many", "models"])
+@pytest.mark.parametrize("name", ["found", "hostile", "dated", "moved", "many", "models"])
 @pytest.mark.parametrize("width", [380, 1100])
 def test_nothing_scrolls_sideways(
     driver: Any, files: dict[str, Path], name: str, width: int

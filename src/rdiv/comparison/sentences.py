@@ -16,6 +16,7 @@ from rdiv.remarks import IN_SAMPLE
 
 if TYPE_CHECKING:
     from rdiv.comparison.result import Comparison
+    from rdiv.drivers.result import Drivers
     from rdiv.inference.intervals import Estimate, Interval
     from rdiv.results import TwoSampleResult
 
@@ -36,6 +37,7 @@ __all__ = [
     "moved_words",
     "retraining_words",
     "short_label",
+    "shown_drivers",
     "split_words",
     "tone",
     "verdict_remarks",
@@ -431,10 +433,24 @@ def inputs_matter(found: Comparison) -> bool:
     return not found.split.inputs.low <= 0 <= found.split.inputs.high
 
 
+def shown_drivers(found: Comparison) -> Drivers | None:
+    """The drivers without those that were not shown.
+
+    Columns are named where the inputs were shown to matter, and slices of the relation where the
+    inputs overlap: otherwise there are no equal inputs to speak of.
+    """
+    shown = found.drivers
+    if shown is not None and not inputs_matter(found):
+        shown = replace(shown, columns=None)
+    if shown is not None and found.split is None:
+        shown = replace(shown, relation_slices=())
+    return shown
+
+
 def _carriers(found: Comparison) -> list[str]:
-    if found.drivers is None:
+    carriers = shown_drivers(found)
+    if carriers is None:
         return []
-    carriers = found.drivers if inputs_matter(found) else replace(found.drivers, columns=None)
     if found.direction is None:
         return carriers.lines()
     return carriers.lines("current" if found.direction == "worse" else "reference")

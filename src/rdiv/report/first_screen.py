@@ -34,6 +34,17 @@ _TERMS = {
     "shift: that was not shown, but the samples differ for a model trained on both, or would train "
     "different models. Kind not established: all questions together show a difference, none of "
     "them does alone.",
+    "Inputs or relation": "The gap of the model in use in two parts, which sum to it. Explained by "
+    "the inputs that moved: the gap if the relation between inputs and target had stayed as it is "
+    "in the reference. The relation changed: the rest, where the loss is another one at equal "
+    "inputs. A part whose interval covers 0 was not shown.",
+    "No overlap": "Hardly any reference row is like the current rows, so that nothing can be "
+    "compared at equal inputs, and the gap is not split.",
+    "Contribution, correction": "How much of the inputs part goes with the new values of a column, "
+    "or of columns that go together. The correction completes the sum: it could not be assigned to "
+    "a single column.",
+    "Moved": "A column of the inputs has other values in current than in reference. Whether the "
+    "model minds is another question, so this is not part of the verdict.",
     "Smallest detectable gap": "With this many rows, a true gap of this size is found with "
     "80 % probability. Smaller ones are often missed.",
     "p-value, adjusted p-value": "How often chance alone gives at least such a difference when "

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 from rdiv.comparison.sentences import NOTHING_TO_DO, badge, tone
 from rdiv.report import first_screen
 from rdiv.report.charts import loss_chart
-from rdiv.report.comparison_view import carriers, driver_parts, leading_words, reproduce_view
+from rdiv.report.comparison_view import reproduce_view
 from rdiv.report.level_tables import level_table, skipped_table
 from rdiv.report.line_charts import Line, finite, gaps_chart, level_chart
 from rdiv.report.methods import many_methods
+from rdiv.report.moved_view import moved_columns, moved_table
 from rdiv.report.provenance import Provenance
+from rdiv.report.split_chart import no_split, split_chart
 from rdiv.report.svg import Chart
+from rdiv.report.why_view import carriers, driver_parts, leading_words
 from rdiv.report.wording import amount, count, shorten, signed, typeset
 
 if TYPE_CHECKING:
@@ -179,19 +182,21 @@ def _others(found: Comparisons, levels: Sequence[Level]) -> dict[str, Any] | Non
 def _section(number: int, level: Level, found: Comparisons, rows: bool) -> dict[str, Any]:
     one = _one(level)
     document, whose = one.to_dict(), leading_words(one)
-    charts = [gaps_chart(one, f"level-{number}-gaps")]
+    charts = [gaps_chart(one, f"level-{number}-gaps"), split_chart(one, f"level-{number}-split")]
     if document["losses"] is not None:
         charts.append(loss_chart(document["losses"], whose, f"level-{number}-losses"))
     by = None if found.unit == "model" else found.by
-    words = _words(level)
+    words, moved = _words(level), moved_columns(one)
     return {
         "name": shorten(level.name if by is None else f"{by} = {level.name}", 120),
         "badge": badge(level.verdict or "", level.direction),
         "headline": shorten(typeset(words.headline()), 400) if words is not None else _plain(one),
         "advice": "" if words is None else shorten(words.advice, 400),
         "charts": [chart for chart in charts if chart is not None],
+        "no_split": no_split(one),
         "carriers": carriers(one),
-        "drivers": driver_parts(document["drivers"], rows=rows, key=f"level-{number}"),
+        "drivers": driver_parts(one, rows=rows, key=f"level-{number}"),
+        "moved": moved_table(moved, "Inputs that moved, outside the verdict") if moved else None,
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rdiv.report.svg import ACCENT, GRID, INK, SOFT, Chart, draw
@@ -11,6 +11,9 @@ from rdiv.report.wording import amount, signed, visible
 
 if TYPE_CHECKING:
     from rdiv.comparison.result import Comparison
+    from rdiv.drivers.contributions import ColumnGroup, Contributions
+    from rdiv.drivers.result import SliceDriver
+    from rdiv.inference.intervals import Interval
 
 __all__ = [
     "Line",
@@ -18,13 +21,14 @@ __all__ = [
     "finite",
     "gap_lines",
     "gaps_chart",
+    "group_label",
     "level_chart",
     "lines_chart",
     "slice_chart",
 ]
 
 MOST_BARS = 12
-"""Most columns that the chart shows."""
+"""Most groups of columns that the chart shows."""
 
 _LETTERS = 24  # longest label beside a bar
 
@@ -100,47 +104,63 @@ def _margins(found: Comparison) -> list[float]:
     return margins + ([] if found.not_worse is None else [found.not_worse.margin])
 
 
-def column_chart(columns: Sequence[Mapping[str, Any]], alpha: float, key: str) -> Chart | None:
-    """The contribution of each column to the gap; None when no column contributes."""
+def column_chart(columns: Contributions, key: str, *, shown: bool) -> Chart | None:
+    """What each group of columns adds to the inputs part; filled where that part is `shown`."""
     lines = [
-        Line(
-            column["name"],
-            column["contribution"],
-            *_ends(column["interval"]),
-            column["pvalue"] <= alpha,
-        )
-        for column in columns
-        if column["contribution"]
+        _line(group_label(group), group.contribution, *(group.interval or (None, None)))
+        for group in columns.groups[:MOST_BARS]
     ]
+    lines.append(Line("correction", finite(columns.correction), None, None, False))
+    more = " The correction completes the sum."
+    if len(columns.groups) > MOST_BARS:
+        more = " The others are in the table; the correction completes the sum."
+    filled = " A filled dot has one that excludes 0." if shown else ""
     return lines_chart(
-        lines[:MOST_BARS],
+        [line if shown else line._replace(marked=False) for line in lines],
         key=key,
-        title="Contribution of each column",
-        axis="contribution to the gap",
-        caption="The contribution of each column to the gap, each with its own interval. Filled: "
-        "significant at the level of the report, adjusted for all columns.",
+        title="What each column, or group of columns, adds",
+        axis="part of the gap; right of 0 is worse",
+        caption=f"What the new values of each group of columns add to the mean loss, largest "
+        f"first, each with its own interval.{filled}{more}",
     )
 
 
-def slice_chart(slices: Sequence[Mapping[str, Any]], alpha: float, key: str) -> Chart | None:
-    """The gap inside each slice."""
+def group_label(group: ColumnGroup) -> str:
+    """A group by its first member and the number of the others."""
+    if group.others:
+        return group.name
+    more = f" +{len(group.members) - 1} more" if len(group.members) > 1 else ""
+    first = visible(group.members[0][: 2 * _LETTERS])
+    room = _LETTERS - len(more)
+    return (first if len(first) <= room else f"{first[: room - 1]}\u2026") + more
+
+
+def slice_chart(
+    slices: Sequence[SliceDriver], alpha: float, key: str, *, relation: bool = False
+) -> Chart | None:
+    """The gap inside each slice, or with `relation` the change of the loss at equal inputs."""
+    what = "change at equal inputs" if relation else "gap"
     lines = [
         Line(
-            f"{number}. {slice_['condition']}",
-            slice_["gap"],
-            *_ends(slice_["interval"]),
-            slice_["pvalue"] <= alpha,
+            f"{number}. {found.condition}",
+            finite(found.gap),
+            *_finite_ends(found.interval),
+            found.pvalue <= alpha,
         )
-        for number, slice_ in enumerate(slices, start=1)
+        for number, found in enumerate(slices, start=1)
     ]
     return lines_chart(
         lines,
         key=key,
-        title="The gap inside each slice",
-        axis="gap inside the slice",
-        caption="The gap inside each slice, with intervals that hold for all slices. Filled: "
-        "differs from the gap outside.",
+        title=f"The {what} inside each slice",
+        axis=f"{'change' if relation else 'gap'} inside the slice; right of 0 is worse",
+        caption=f"The {what} inside each slice, with intervals that hold for all slices. Filled: "
+        f"differs from the {what} outside.",
     )
+
+
+def _finite_ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else (finite(interval.low), finite(interval.high))
 
 
 def level_chart(lines: Sequence[Line], unit: str, percent: str, more: str = "") -> Chart | None:
@@ -231,10 +251,6 @@ def _paint_line(axes: Any, place: int, line: Line) -> None:
     if line.value is not None:
         axes.plot([line.value], [place], "o", color=colour, markersize=5.5,
                   fillstyle="full" if line.marked else "none")  # fmt: skip
-
-
-def _ends(interval: Mapping[str, float | None] | None) -> tuple[float | None, float | None]:
-    return (None, None) if interval is None else (interval["low"], interval["high"])
 
 
 def _label(text: str) -> str:

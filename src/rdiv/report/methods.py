@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rdiv.comparison.density_ratio import LARGEST
 from rdiv.comparison.sentences import further_looks
 from rdiv.report.wording import amount, count, shorten
 
@@ -36,7 +37,54 @@ def comparison_methods(found: Comparison) -> list[str]:
         f"split included, with at least as large a difference. {_pvalues_hold(found)}"
     )
     last = f"{_intervals(found)}{_inputs(found)}{further_looks(test.alpha)}"
-    return [_models_fitted(found), permuted, _combined(found, test.alpha), last]
+    told = [_models_fitted(found), permuted, _combined(found, test.alpha), _split(found)]
+    return [text for text in (*told, _columns(found), _moved(found), last) if text]
+
+
+def _split(found: Comparison) -> str:
+    """How the gap was split, where it was."""
+    if found.split is None:
+        return ""
+    trained = "rows trained on" in found.results["in-use"].notes
+    learned = (
+        "the rows that trained it, each from a fit without that row"
+        if trained
+        else "reference rows, each judged by a fit without that row"
+    )
+    return (
+        "Inputs or relation: g, the loss to be expected of the model in use from the inputs and "
+        f"its prediction, was learned from its losses on {learned}. w, how much more frequent a "
+        "reference row is in current, comes from a classifier of the two samples, fitted on other "
+        f"rows; weights have mean 1, are cut at {LARGEST:g}, and leave "
+        f"{count(round(found.split.effective_rows))} effective reference rows. The loss on current "
+        "under the relation of the reference is the mean of g over current plus the mean of w "
+        "times (loss minus g) over reference: right if either g or w is (doubly robust). It minus "
+        "the mean loss on reference is the inputs part, and the rest of the gap is the relation "
+        "part. Their intervals come from influence functions; they are asymptotic, each holds "
+        "alone, and no p-value of this page uses w."
+    )
+
+
+def _columns(found: Comparison) -> str:
+    if found.drivers is None or found.drivers.columns is None:
+        return ""
+    return (
+        "Columns: reference rows are turned into current rows one group of columns at a time, in "
+        "random orders, and each group gets the mean change of the expected loss (Shapley values). "
+        "Columns that go together are one group. Intervals take the expected loss as given and "
+        "hold for one group each."
+    )
+
+
+def _moved(found: Comparison) -> str:
+    if not found.input_columns:
+        return ""
+    return (
+        "Inputs that moved: all columns share their permutations, and step-down max-T adjusts for "
+        "all of them, so the probability that any unmoved column is named is at most "
+        f"{amount(found.results[found.leading].alpha)}. That is exact when both samples come from "
+        "one distribution, whatever the correlations. It is outside the verdict."
+    )
 
 
 def _models_fitted(found: Comparison) -> str:

@@ -11,11 +11,23 @@ from typing import Any, NamedTuple
 from rdiv.pictures import svg_text
 from rdiv.report.wording import shorten
 
-__all__ = ["ACCENT", "CURRENT", "GRID", "INK", "REFERENCE", "SOFT", "Chart", "draw"]
+__all__ = [
+    "ACCENT",
+    "CURRENT",
+    "GRID",
+    "INK",
+    "INPUTS",
+    "REFERENCE",
+    "RELATION",
+    "SOFT",
+    "Chart",
+    "draw",
+]
 
 # Placeholder colours, replaced by CSS variables of the page, which light and dark mode set.
 INK, SOFT, GRID = "#010101", "#020202", "#030303"
 REFERENCE, CURRENT, ACCENT = "#040404", "#050505", "#060606"
+INPUTS, RELATION = "#070707", "#080808"
 _VARIABLES = {
     INK: "ink",
     SOFT: "soft",
@@ -23,10 +35,12 @@ _VARIABLES = {
     REFERENCE: "reference",
     CURRENT: "current",
     ACCENT: "accent",
+    INPUTS: "inputs",
+    RELATION: "relation",
 }
 
 WIDTH = 4.9
-"""Inches of every chart: narrow enough that its text can be read on a phone."""
+"""Inches of a chart: narrow enough that its text can be read on a phone."""
 
 _STYLE: Any = {
     "axes.edgecolor": GRID,
@@ -79,6 +93,7 @@ def draw(
     description: str,
     caption: str,
     height: float = 2.2,
+    width: float = WIDTH,
 ) -> Chart:
     """Let a function paint one pair of axes and return the picture as inline SVG.
 
@@ -88,7 +103,7 @@ def draw(
         Gets the axes.
     key, title, description, caption : str
         See `Chart`.
-    height : float
+    height, width : float
         In inches.
 
     Examples
@@ -107,7 +122,7 @@ def draw(
         warnings.simplefilter("ignore", UserWarning)  # letters that matplotlib's own font lacks
         text = svg_text(
             lambda figure: paint(figure.add_subplot()),
-            (WIDTH, height),
+            (width, height),
             style=_STYLE,
             metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
         )
@@ -132,7 +147,7 @@ def _inline(svg: str, key: str, title: str, description: str) -> str:
     head, body = svg[: len(named)], svg[len(named) :]
     body = re.sub(r'(<[^>]*?\s)id="', rf'\1id="{key}-', body)
     body = re.sub(r'(<[^>]*?\s)(?:xlink:)?href="#', rf'\1href="#{key}-', body)
-    body = re.sub(r"(<[^>]*?)url\(#", rf"\1url(#{key}-", body)
+    body = re.sub(r"<[^>]*>", lambda tag: tag[0].replace("url(#", f"url(#{key}-"), body)
     for colour, variable in _VARIABLES.items():
         body = body.replace(f": {colour}", f": var(--{variable})")
     return head + re.sub(r"\n\s*", "\n", body)

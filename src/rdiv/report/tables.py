@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rdiv.drivers.contributions import LEFTOVER
 from rdiv.report.wording import amount, count, percent, probability, shorten, signed
 
 if TYPE_CHECKING:
     from rdiv.comparison.result import Comparison
+    from rdiv.drivers.contributions import ColumnGroup, Contributions
+    from rdiv.drivers.result import RowDriver, SliceDriver, WeightDriver
+    from rdiv.inference.intervals import Interval
 
-__all__ = ["Head", "Table", "columns", "inputs", "quantiles", "rows", "slices", "tests"]
+__all__ = [
+    "Head",
+    "Table",
+    "columns",
+    "inputs",
+    "quantiles",
+    "rows",
+    "slices",
+    "tests",
+    "weights",
+]
 
 MOST_COLUMNS = 20
-"""Most columns that a page lists."""
+"""Most columns, or groups of them, that a table lists."""
 
 MOST_CELLS = 12
 """Most cells per row that a page lists."""
@@ -89,64 +104,98 @@ def quantiles(losses: Mapping[str, Any], whose: str) -> Table:
     return Table(caption, heads, lines)
 
 
-def columns(drivers: Mapping[str, Any]) -> Table:
-    """The contribution of each column, smallest p-value first."""
-    scored = any(column["score_pvalue"] is not None for column in drivers["columns"])
-    heads = [Head("Column"), Head("Contribution", "n"), Head("Interval", "n")]
-    heads += [Head("Share of the gap", "n"), Head("p-value", "n")]
-    heads += [Head("p-value, score", "n")] if scored else []
+def columns(found: Contributions, whole: Interval | None) -> Table:
+    """What each group of columns adds, then what completes the sum, then the sum.
+
+    Parameters
+    ----------
+    found : Contributions
+    whole : Interval, optional
+        The interval of the sum.
+    """
+    heads = [Head("Columns", "wide"), Head("Adds", "n"), Head("Interval", "n")]
     lines = [
         (
-            shorten(column["name"], 80),
-            signed(column["contribution"], 3),
-            _interval(column["interval"]),
-            percent(column["share"]),
-            probability(column["pvalue"]),
-            *([probability(column["score_pvalue"])] if scored else []),
+            _members(group),
+            signed(group.contribution, 3),
+            _interval(group.interval),
+            percent(group.share),
         )
-        for column in drivers["columns"][:MOST_COLUMNS]
+        for group in found.groups[:MOST_COLUMNS]
     ]
-    left = len(drivers["columns"]) - len(lines)
-    more = (
-        f"{count(left)} more columns, none with smaller p-values, are in the JSON." if left else ""
-    )
-    if drivers["rest"] is not None:
-        rest = f"The rest, {signed(drivers['rest'], 3)} {_interval(drivers['rest_interval'], '()')}"
-        more = f"{rest.strip()}, belongs to no column: the loss changed at equal inputs. {more}"
-    return Table("Columns, p-values adjusted for all of them", heads, lines, more.strip())
+    rest = found.groups[MOST_COLUMNS:]
+    if rest:
+        added = math.fsum(group.contribution for group in rest)
+        number = sum(len(group.members) for group in rest)
+        said = f"{count(number)} more columns together"
+        lines.append((said, signed(added, 3), "", _part(added, found.total)))
+    short = _part(found.correction, found.total)
+    lines.append((f"correction: {LEFTOVER}", signed(found.correction, 3), "", short))
+    lines.append(("sum", signed(found.total, 3), _interval(whole), _part(found.total, found.total)))
+    caption = "What the new values of the columns add to the mean loss, largest first"
+    more = "All columns are in the JSON." if rest else ""
+    return Table(caption, [*heads, Head("Share", "n")], lines, more)
 
 
-def slices(drivers: Mapping[str, Any]) -> Table:
-    """The conditions where the gap is concentrated."""
-    heads = [Head("Slice", "wide"), Head("Gap inside", "n"), Head("Interval", "n")]
-    heads += [Head("Gap outside", "n"), Head("of reference", "n"), Head("of current", "n")]
+def _members(group: ColumnGroup) -> str:
+    """The names of a group; those that changed most come first."""
+    if group.others:
+        return group.name
+    named = ", ".join(shorten(name, 80) for name in group.members[:MOST_CELLS])
+    left = len(group.members) - MOST_CELLS
+    return f"{named} and {count(left)} more" if left > 0 else named
+
+
+def _part(value: float, total: float) -> str:
+    return percent(value / total) if total else ""
+
+
+def slices(found: Sequence[SliceDriver], *, relation: bool = False) -> Table:
+    """The conditions where the gap, or with `relation` the loss at equal inputs, changed."""
+    what = "Change" if relation else "Gap"
+    heads = [Head("Slice", "wide"), Head(f"{what} inside", "n"), Head("Interval", "n")]
+    heads += [Head(f"{what} outside", "n"), Head("of reference", "n"), Head("of current", "n")]
     lines = [
         (
-            shorten(f"{number}. {found['condition']}", 200),
-            signed(found["gap"], 3),
-            _interval(found["interval"]),
-            signed(found["gap_outside"], 3),
-            percent(found["share_p"]),
-            percent(found["share_q"]),
-            probability(found["pvalue"]),
+            shorten(f"{number}. {one.condition}", 200),
+            signed(one.gap, 3),
+            _interval(one.interval),
+            signed(one.gap_outside, 3),
+            percent(one.share_p),
+            percent(one.share_q),
+            probability(one.pvalue),
         )
-        for number, found in enumerate(drivers["slices"], start=1)
+        for number, one in enumerate(found, start=1)
     ]
-    caption = "Slices, with p-values adjusted for all that are listed"
-    return Table(caption, [*heads, Head("p-value", "n")], lines)
+    of = "of the loss at equal inputs" if relation else "of the gap"
+    caption = f"Slices {of}, with p-values adjusted for all that are listed"
+    return Table(caption, [*heads, Head("adjusted p", "n")], lines)
 
 
-def rows(drivers: Mapping[str, Any]) -> Table:
+def weights(found: Sequence[WeightDriver]) -> Table:
+    """Columns by their gradients, smallest p-value first."""
+    heads = [Head("Column", "wide"), Head("Gap of gradients, in standard errors", "n")]
+    lines = [
+        (shorten(one.name, 80), amount(one.score, 3), probability(one.pvalue))
+        for one in found[:MOST_COLUMNS]
+    ]
+    left = len(found) - len(lines)
+    more = f"{count(left)} more columns, none with smaller p-values, are in the JSON."
+    caption = "Columns by the gradients of the shared model, with p-values adjusted for all of them"
+    return Table(caption, [*heads, Head("adjusted p", "n")], lines, more if left else "")
+
+
+def rows(found: Sequence[RowDriver]) -> Table:
     """Rows that carry most of the gap, as they are in the files."""
     heads = [Head("Row", "key"), Head("Loss", "n"), Head("Share", "n"), Head("Values", "wide")]
     lines = [
         (
-            f"{row['sample']} {row['index']}",
-            amount(row["loss"], 3),
-            percent(row["share"]),
-            _cells(row["target"], row["cells"]),
+            f"{row.sample} {row.index}",
+            amount(row.loss, 3),
+            percent(row.share),
+            _cells(row.target, row.cells),
         )
-        for row in drivers["rows"]
+        for row in found
     ]
     caption = "Rows, counted from 0 in the sample as given"
     return Table(caption, heads, lines)
@@ -159,11 +208,8 @@ def inputs(files: Sequence[Any]) -> Table:
     return Table("Inputs", heads, lines)
 
 
-def _interval(interval: Mapping[str, float | None] | None, around: str = "") -> str:
-    if interval is None:
-        return ""
-    span = f"{signed(interval['low'], 3)} to {signed(interval['high'], 3)}"
-    return f"{around[:1]}{span}{around[1:]}"
+def _interval(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f"{signed(interval[0], 3)} to {signed(interval[1], 3)}"
 
 
 def _cells(target: Any, cells: Mapping[str, Any]) -> dict[str, str]:
