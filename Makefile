@@ -46,6 +46,7 @@ check: $(DEV) ## all that CI runs: format, lint, types, tests, documentation
 
 calibrate: $(DEV) ## count false alarms at length and rewrite docs/measured/calibration*.md
 	$(PYTHON) benchmarks/calibration/one_fit.py --out docs/measured/calibration.md
+	$(PYTHON) benchmarks/calibration/in_use.py --out docs/measured/calibration_in_use.md
 	$(PYTHON) benchmarks/calibration/learners.py --out docs/measured/calibration_learners.md
 	$(PYTHON) benchmarks/calibration/refits.py --out docs/measured/calibration_refits.md
 	$(PYTHON) benchmarks/calibration/drivers.py --out docs/measured/calibration_drivers.md
