@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from rdiv.inference.engine import (
     permutation_pvalue,
     permute,
 )
-from rdiv.inference.halving import Halves, halves
+from rdiv.inference.halving import Halves, halves, mask_digest
 from rdiv.inference.prepared import Prepared
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
@@ -169,6 +169,7 @@ def run_test(
     if does_learn(discrepancy):
         learn, test = halves_of(pool, is_p, pooled.stream("halves"))
         discrepancy = discrepancy.learn(pool.take(learn), is_p[learn], pooled.stream("learn"))
+        pooled = replace(pooled, entropy=(*pooled.entropy, _learned(learn, is_p)))
         pool, is_p = pool.take(test), is_p[test]
         said["rows tested"] = len(test)
     prepared = prepare(discrepancy, pool, pooled.stream("fit"))
@@ -266,6 +267,17 @@ def halves_of(pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> 
     plain = pool.groups is None and pool.strata is None
     copies = pool.first_copy if plain else None
     return halves(is_p, rng, first_copy=copies, groups=pool.groups, strata=pool.strata)
+
+
+def _learned(learn: NDArray[np.intp], is_p: NDArray[np.bool_]) -> int:
+    """One number for the rows of a pool that a test learned on, and their labels.
+
+    Masks for the other rows are seeded by it too: with one set of masks for all splits of a pool,
+    chance in these masks would raise or lower the level for all of them.
+    """
+    learns = np.zeros(len(is_p), dtype=bool)
+    learns[learn] = True
+    return mask_digest(learns, learns & (is_p == is_p[learn[0]]))  # the same for (q, p)
 
 
 def check_level(alpha: float, n_resamples: int) -> None:
