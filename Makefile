@@ -47,6 +47,7 @@ check: $(DEV) ## all that CI runs: format, lint, types, tests, documentation
 calibrate: $(DEV) ## count false alarms at length and rewrite docs/measured/calibration*.md
 	$(PYTHON) benchmarks/calibration/one_fit.py --out docs/measured/calibration.md
 	$(PYTHON) benchmarks/calibration/learners.py --out docs/measured/calibration_learners.md
+	$(PYTHON) benchmarks/calibration/fixed_pool.py --out docs/measured/calibration_fixed_pool.md
 	$(PYTHON) benchmarks/calibration/refits.py --out docs/measured/calibration_refits.md
 	$(PYTHON) benchmarks/calibration/drivers.py --out docs/measured/calibration_drivers.md
 	$(PYTHON) benchmarks/calibration/margins.py --out docs/measured/calibration_margins.md
