@@ -48,6 +48,7 @@ calibrate: $(DEV) ## count false alarms at length and rewrite docs/measured/cali
 	$(PYTHON) benchmarks/calibration/one_fit.py --out docs/measured/calibration.md
 	$(PYTHON) benchmarks/calibration/in_use.py --out docs/measured/calibration_in_use.md
 	$(PYTHON) benchmarks/calibration/learners.py --out docs/measured/calibration_learners.md
+	$(PYTHON) benchmarks/calibration/fixed_pool.py --out docs/measured/calibration_fixed_pool.md
 	$(PYTHON) benchmarks/calibration/refits.py --out docs/measured/calibration_refits.md
 	$(PYTHON) benchmarks/calibration/drivers.py --out docs/measured/calibration_drivers.md
 	$(PYTHON) benchmarks/calibration/moved.py --save benchmarks/studies/journals/calibration_moved.json --out docs/measured/calibration_moved.md

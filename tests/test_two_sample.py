@@ -17,7 +17,7 @@ from rdiv.discrepancies.resolve import choose, default_density
 from rdiv.inference.engine import permutation_pvalue
 from rdiv.models import Boosting, CrossFit, GaussianMixture, KernelDensity, PrincipalComponents
 from rdiv.samples import Pool
-from rdiv.two_sample import check_level, halves_of
+from rdiv.two_sample import _learned, check_level, halves_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -386,6 +386,29 @@ class TestHalves:
         learn, test = halves_of(Pool(X, strata=strata), is_p, np.random.default_rng(0))
         assert 20 <= len(learn) <= 40
         assert not set(strata[learn]) & set(strata[test])
+
+    def test_every_split_of_a_pool_is_halved_by_a_draw_of_its_own(self) -> None:
+        pool, is_p, rng = Pool(X[:20]), np.arange(20) < 8, np.random.default_rng(1)
+        learned = np.zeros(20, dtype=int)
+        for _ in range(60):  # with one order of the pool its first row would never learn
+            learn, _ = halves_of(pool, rng.permutation(is_p), np.random.default_rng(0))
+            learned[learn] += 1
+        assert 0 < learned.min() <= learned.max() < 60
+
+    def test_halves_are_the_same_when_the_samples_change_places(self) -> None:
+        is_p = np.arange(60) % 3 == 0
+        parts = [halves_of(Pool(X), mask, np.random.default_rng(0)) for mask in (is_p, ~is_p)]
+        assert parts[0][0].tolist() == parts[1][0].tolist()
+
+    def test_masks_depend_on_what_was_learned_and_not_on_the_labels_of_the_test(self) -> None:
+        is_p, learn = np.arange(8) % 2 == 0, np.array([1, 4, 5, 6])
+        tested, learned = is_p.copy(), is_p.copy()
+        tested[[0, 3]] = tested[[3, 0]]
+        learned[[1, 4]] = learned[[4, 1]]
+        seed = _learned(learn, is_p)
+        assert seed == _learned(learn, tested) == _learned(learn, ~is_p)
+        assert seed != _learned(learn, learned)
+        assert seed != _learned(np.array([0, 3, 5, 6]), is_p)
 
     def test_too_few_rows(self) -> None:
         with pytest.raises(ValueError, match="at least 4 rows in each sample, got 3"):

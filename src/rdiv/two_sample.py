@@ -23,7 +23,7 @@ from rdiv.inference.engine import (
     permutation_pvalue,
     permute,
 )
-from rdiv.inference.halving import Halves, halves
+from rdiv.inference.halving import Halves, halves, mask_digest
 from rdiv.inference.prepared import Prepared
 from rdiv.inference.reference_part import reference_part, rows_to_compare
 from rdiv.models import BY_NAME as MODELS
@@ -179,8 +179,9 @@ def run_test(
     said, tested = {"task": pooled.pool.task, **(notes or {})}, pooled
     if how == "halves":
         learn, test = halves_of(pooled.pool, pooled.is_p, pooled.stream("halves"))
-        rows, tested = pooled.part(learn), pooled.part(test)
+        rows = pooled.part(learn)
         discrepancy = discrepancy.learn(rows.pool, rows.is_p, pooled.stream("learn"))
+        tested = pooled.part(test, (*pooled.entropy, _learned(learn, pooled.is_p)))
         said["rows tested"] = len(test)
     prepared = prepare(discrepancy, tested.pool, tested.stream("fit"))
     run = _Run(pooled, tested, settings, said)
@@ -377,6 +378,17 @@ def halves_of(pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> 
     plain = pool.groups is None and pool.strata is None
     copies = pool.first_copy if plain else None
     return halves(is_p, rng, first_copy=copies, groups=pool.groups, strata=pool.strata)
+
+
+def _learned(learn: NDArray[np.intp], is_p: NDArray[np.bool_]) -> int:
+    """One number for the rows of a pool that a test learned on, and their labels.
+
+    Masks for the other rows are seeded by it too: with one set of masks for all splits of a pool,
+    chance in these masks would raise or lower the level for all of them.
+    """
+    learns = np.zeros(len(is_p), dtype=bool)
+    learns[learn] = True
+    return mask_digest(learns, learns & (is_p == is_p[learn[0]]))  # the same for (q, p)
 
 
 def check_level(alpha: float, n_resamples: int) -> None:

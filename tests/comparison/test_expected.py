@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.comparison.answers import Chances, Line, answered, given, with_losses
 
 from rdiv.comparison.expected import FEWEST_ROWS, expected_loss
 from rdiv.comparison.questions import Answer
 from rdiv.discrepancies.in_use import TrainedOnReference
-from tests.comparison.answers import Chances, Line, answered, given, with_losses
 
 
 def rows(n: int, task: str = "regression", seed: int = 0) -> tuple[Any, Any]:

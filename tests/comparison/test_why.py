@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
+from tests.comparison.answers import Line, given
+from tests.comparison.conftest import run
 
 from rdiv.comparison import split as splitting
 from rdiv.comparison.density_ratio import DensityRatio
 from rdiv.comparison.why import explain
-from tests.comparison.answers import Line, given
-from tests.comparison.conftest import run
 
 
 def frames(n: int = 400, seed: int = 0, *, shift: float = 0.8) -> tuple[pl.DataFrame, pl.DataFrame]:

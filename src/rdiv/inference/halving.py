@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
 
-__all__ = ["Halves", "halves"]
+__all__ = ["Halves", "halves", "mask_digest"]
 
 FEWEST = 4  # rows or groups per sample
 _MOST_COPIES = 4  # copies stay together when a distinct row has at most this many, on average
@@ -40,8 +42,12 @@ def halves(
 
     Notes
     -----
-    Given the rows to test, and how many of them are from p, every permutation of their labels is
-    equally likely under the null, because the halves depend only on the number of rows per sample.
+    Given the rows to learn on with their labels, and the rows to test, every permutation of the
+    labels of the rows to test is equally likely under the null. For this every split of the rows
+    needs a draw of its own: `rng` is the same for all splits of one pool, and halves by one order
+    of its rows would tell labels of the test (of two neighbours of one sample, one learns). So the
+    stream that halves the samples is seeded by a draw from `rng` and the split. What is blind to
+    the labels, the half of copies and of matched pairs, comes from `rng` itself.
 
     Examples
     --------
@@ -64,13 +70,29 @@ def halves(
     cell = is_p[first].astype(np.intp)
     if strata is not None:
         cell = cell + 2 * strata[first]
-    order = rng.permutation(len(first))
+    own = np.random.default_rng([*rng.integers(2**63, size=2), mask_digest(is_p == is_p[0])])
+    order = own.permutation(len(first))
     order = order[np.argsort(cell[order], kind="stable")]
     starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
     rank = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
     learns = np.empty(len(order), dtype=bool)
     learns[order] = (rank + _offsets(strata, first, rng)[order]) % 2 == 1
     return _sides(learns[unit])
+
+
+def mask_digest(*masks: NDArray[np.bool_]) -> int:
+    """One number for masks over the rows of a pool.
+
+    Examples
+    --------
+    >>> is_p = np.array([True, False, True])
+    >>> print(
+    ...     mask_digest(is_p) == mask_digest(is_p.copy()), mask_digest(is_p) == mask_digest(~is_p)
+    ... )
+    True False
+    """
+    packed = b"".join(np.packbits(mask).tobytes() for mask in masks)
+    return int.from_bytes(hashlib.blake2b(packed, digest_size=16).digest())
 
 
 def _with_copies(
