@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 ALPHA, SEED, DRAWS, SHIFT, FRESH = 0.05, 41, 1000, 0.7, 40_000
 PARTS = ("inputs", "relation")
 BOUNDS = (0.92, 0.98)
-JOURNAL = Path(__file__).with_name("journals") / "split_coverage.jsonl"
+JOURNAL = Path(__file__).resolve().parents[1] / "studies" / "journals" / "split_coverage.jsonl"
 
 INTRO = """\
 # Coverage of the split
@@ -142,7 +142,7 @@ def truth(loss: Callable[[Floats, bool], Floats], n: int, rng: np.random.Generat
     """Both parts, from many fresh inputs; half of them mirror the others in the moved column."""
     base = rng.normal(size=(n, 3))
     base = np.concatenate([base, base * [-1.0, 1.0, 1.0], base * [1.0, -1.0, 1.0], -base])
-    moved = base + [SHIFT, 0.0, 0.0]
+    moved = base + np.array([SHIFT, 0.0, 0.0])
     kept = float(loss(moved, False).mean())
     return [kept - float(loss(base, False).mean()), float(loss(moved, True).mean()) - kept]
 

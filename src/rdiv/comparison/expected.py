@@ -120,7 +120,7 @@ def _fit(x: Floats, losses: Floats, rng: np.random.Generator) -> Callable[[Float
         mean = float(losses.mean())
         return lambda more: np.full(len(more), mean)
     booster: Any = HistGradientBoostingRegressor(
-        max_iter=80, learning_rate=0.08, max_leaf_nodes=15, min_samples_leaf=20,
+        max_iter=60, learning_rate=0.05, max_leaf_nodes=15, min_samples_leaf=40,
         l2_regularization=1.0, early_stopping=False, random_state=int(rng.integers(2**31)),
     )  # fmt: skip
     booster.fit(x[rows], losses[rows])
