@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
+from tests.comparison.answers import Chances, Line, answered, expecting, given, with_losses
 
 from rdiv.comparison import split as splitting
 from rdiv.comparison.density_ratio import DensityRatio
 from rdiv.comparison.expected import expected_loss
 from rdiv.comparison.questions import Answer
 from rdiv.comparison.split import Split, split_gap
-from tests.comparison.answers import Chances, Line, answered, expecting, given, with_losses
 
 Floats = NDArray[np.float64]
 SHIFT = 0.6
