@@ -50,7 +50,7 @@ Share of draws whose 95 % interval covers the true part of the gap: *inputs* is 
 expected reference loss over the current inputs minus that over the reference inputs, *relation*
 what is left of the gap. Three normal inputs; the first one moves by 0.7 standard deviations in
 current, so the samples overlap. *Given line*: squared error of a fixed line, noise grows with the
-first input, and in current a fifth more noise is added where the second input is positive. *Given
+first input, and in current its variance is 0.4 larger where the second input is positive. *Given
 logistic*: log loss of fixed probabilities, and another slope in current. *Trained ridge*: as the
 given line, but rdiv trains the model on half of the reference, and the truth is that of the model
 it trained. Each share must lie between .92 and .98. Draw i uses the seed [{seed}, i].
