@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rdiv.comparison import density_ratio as ratios
 from rdiv.comparison.density_ratio import LARGEST, DensityRatio, density_ratio
+from rdiv.comparison.split import LEAST_COVERED
 
 Floats = NDArray[np.float64]
 
@@ -77,7 +78,7 @@ def test_no_overlap() -> None:
     rng = np.random.default_rng(4)
     x = rng.random(size=(400, 2))
     x[200:, 1] += 3
-    assert found(x, 200).covered < 0.05
+    assert found(x, 200).covered < LEAST_COVERED
 
 
 def test_a_row_is_weighed_by_fits_without_its_fold(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,7 +156,8 @@ class TestLosses:
         assert found.drivers.columns is None
         assert found.drivers.slices == ()
         document = found.to_dict()
-        assert document["split"] is document["input_test"] is document["input_columns"] is None
+        assert document["split"] is document["input_test"] is None
+        assert document["input_columns"] == []
         assert found.to_frame()["question"].to_list() == ["in-use"]
         assert "No" not in found.headline()
 

@@ -1,4 +1,4 @@
-"""Columns by weight: gradients belong to the columns they came from; the family has its level."""
+"""Columns by weight: gradients belong to their columns, and the family has its level."""
 
 from __future__ import annotations
 
