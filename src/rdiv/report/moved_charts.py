@@ -25,7 +25,6 @@ def moved_chart(column: MovedColumn, key: str, caption: str) -> Chart | None:
     shown = column.distribution
     if shown is None or not shown.labels:
         return None
-    name = shorten(column.name, 60)
     told = "; ".join(
         f"{visible(label[:40])}: {percent(before)} and {percent(after)}"
         for label, before, after in zip(shown.labels, shown.reference, shown.current, strict=True)
@@ -34,7 +33,7 @@ def moved_chart(column: MovedColumn, key: str, caption: str) -> Chart | None:
     return draw(
         (lambda axes: _paint_bins(axes, shown)) if binned else (lambda axes: _paint(axes, shown)),
         key=key,
-        title=name,
+        title=f"Values of {shorten(column.name, 60)}",
         description=f"Share of the rows of reference and of current. {told}.",
         caption=caption,
         height=1.75 if binned else 0.75 + 0.24 * len(shown.labels),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rdiv.comparison.result import Comparison
     from rdiv.inference.intervals import Estimate
 
-__all__ = ["no_split", "split_chart", "split_sentences"]
+__all__ = ["bar_parts", "no_split", "split_chart", "split_sentences"]
 
 _HATCH = "////"  # of the relation, so that the parts can be told apart without colour
 _ROOM = 0.16  # least share of the axis that has room for a word above its part
@@ -65,7 +65,7 @@ def split_chart(found: Comparison, key: str = "split") -> Chart | None:
     """One bar of two colours; parts of opposite sign start at 0 both, on either side of it."""
     if found.split is None:
         return None
-    parts, total = _parts(found), found.split.inputs.value + found.split.relation.value
+    parts, total = bar_parts(found), found.split.inputs.value + found.split.relation.value
     if not all(math.isfinite(one.part.value) for one in parts):
         return None
 
@@ -102,7 +102,8 @@ def _caption(parts: list[_Part], total: float, told: str) -> str:
     return f"{told} Dotted: the gap, {signed(total, 3)}, their sum. Right of 0 is worse.{pale}"
 
 
-def _parts(found: Comparison) -> list[_Part]:
+def bar_parts(found: Comparison) -> list[_Part]:
+    """Both parts and where they start: the second at the end of the first, or at 0."""
     assert found.split is not None
     inputs, relation = found.split.inputs, found.split.relation
     stacked = inputs.value if inputs.value * relation.value > 0 else 0.0
