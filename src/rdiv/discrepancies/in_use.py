@@ -79,7 +79,7 @@ class InUse:
     learning = "half of the reference trains the model"
     cost = "one fit to half of the reference"
     sees = "what changes the average loss of the model in use"
-    citation = "DESIGN of rdiv; Chung and Romano 2013 for its level"
+    citation = "this project; Chung and Romano 2013 for its level"
     directed = False
 
     model: Model
