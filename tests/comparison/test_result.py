@@ -35,7 +35,9 @@ class TestTheDocument:
         assert list(document["results"]) == ["in-use", "r-div", "score", "omnibus"]
         assert list(document["adjusted_pvalues"]) == ["in-use", "r-div", "score"]
         assert all("schema" not in result for result in document["results"].values())
-        assert document["split"] is document["input_columns"] is None  # not built yet
+        parts = [document["split"][name]["value"] for name in ("inputs", "relation")]
+        assert sum(parts) == pytest.approx(document["gap"])
+        assert len(document["input_columns"]) == 2
         assert (document["model"], document["shared_model"]) == ("ridge", "ridge, 5 folds")
         assert document["labels"] == "all"
         assert json.loads(self.found.to_json()) == document

@@ -97,11 +97,11 @@ class TestHeadlines:
 
     def test_it_is_short(self) -> None:
         found = run(*regression(noise=3.0, n_p=100), model="ridge")
-        assert len(str(found).splitlines()) <= 14
+        assert len(str(found).splitlines()) <= 16
         names = [line.split(":")[0] for line in str(found).splitlines()[1:9]]
         assert names == [
             "advice", "gap in use", "model in use", "shared gap", "shared model",
-            "retraining", "p-values", "rows",
+            "why", "retraining", "p-values",
         ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import rdiv
 from rdiv.drivers import find as finding
+from rdiv.drivers import row_choice
 from rdiv.results import plain
 from rdiv.samples.pooling import pool_samples
 
@@ -122,12 +123,13 @@ def test_identical_files_stay_so_when_drawn(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_groups_are_drawn_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finding, "MOST_ROWS", 60)
-    monkeypatch.setattr(finding, "_FEWEST_GROUPS", 5)
+    monkeypatch.setattr(row_choice, "_FEWEST_GROUPS", 5)
     group = np.repeat(np.arange(100), 3)
     x = np.random.default_rng(0).normal(size=(300, 2))
     pooled = pool_samples(x[:180], x[180:], groups=(group[:180], group[180:]), rng=0)
-    rows = finding._driver_rows(pooled, 2)
+    rows = row_choice.choose_rows(pooled, 60, np.random.default_rng(0))
+    assert rows is not None
+    assert pooled.pool.groups is not None
     codes = pooled.pool.groups[rows]
     assert np.bincount(codes)[np.unique(codes)].tolist() == [3] * 40
     assert pooled.is_p[rows].sum() == 60

@@ -292,10 +292,18 @@ def split_words(found: Comparison) -> str | None:
     """Both parts of the gap in one line, or why there are none; None where nobody asked."""
     if found.split is None:
         return str(found.notes["split"]) if "split" in found.notes else None
+    parts = [
+        (part, f"{part.value:+.3g} ({part.low:+.3g} to {part.high:+.3g})")
+        for part in (found.split.inputs, found.split.relation)
+    ]
+    if found.verdict != "risk shift":
+        return (
+            f"{parts[0][1]} from inputs that moved, {parts[1][1]} from the relation; the gap as a "
+            "whole was not shown"
+        )
     return "; ".join(
-        f"{part.value:+.3g} ({part.low:+.3g} to {part.high:+.3g}) {words}"
-        + (" (not shown)" if part.low <= 0 <= part.high else "")
-        for part, words in ((found.split.inputs, INPUTS), (found.split.relation, RELATION))
+        f"{text} {words}" + (" (not shown)" if part.low <= 0 <= part.high else "")
+        for (part, text), words in zip(parts, (INPUTS, RELATION), strict=True)
     )
 
 

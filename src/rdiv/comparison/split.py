@@ -25,6 +25,9 @@ LEAST_COVERED = 0.5
 """Least share of the current rows that must be where the reference has rows too."""
 
 
+_ROUNDING = 1e-12  # parts below this share of the largest loss are rounding
+
+
 @dataclass(frozen=True)
 class Split:
     """The gap of the model in use in two parts, which sum to it.
@@ -83,6 +86,7 @@ def split_gap(
         from scipy.special import ndtri
 
         value = float(of_current.mean() - of_reference.mean())
+        value = 0.0 if abs(value) <= _ROUNDING * float(np.abs(losses).max()) else value
         variance = variance_of_mean(of_reference, sides[0]) / len(of_reference)
         variance += variance_of_mean(of_current, sides[1]) / len(of_current)
         half = float(ndtri(1 - alpha / 2) * np.sqrt(variance))
