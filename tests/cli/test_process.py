@@ -103,7 +103,7 @@ def test_progress_and_interrupt_on_a_terminal(
         out, _ = child.communicate(timeout=60)
     os.close(ours)
     assert (child.returncode, out) == (130, b"")
-    assert b"reading" in seen
+    assert b"fitting and testing" in seen  # reading may be too quick to be seen
     assert seen.rstrip().endswith(b"rdiv: interrupted")
     assert b"Traceback" not in seen
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.npz", "q.npz"]

@@ -12,7 +12,6 @@ from typing import Any
 
 from rdiv.names import chosen_from
 from rdiv.reproduction.protocol import Line, Run, Table, as_scale
-from rdiv.studies.execution import check_scheduler
 
 __all__ = ["Reproduced", "as_csv", "command", "read_csv", "reproduce", "write"]
 
@@ -140,6 +139,8 @@ def reproduce(
     >>> print(found.lines[0]["method"], found.lines[0]["trials"])
     R-Div 3
     """
+    from rdiv.studies.execution import check_scheduler
+
     chosen = _table(table)
     check_scheduler(scheduler)
     run = Run(
