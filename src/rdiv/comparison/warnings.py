@@ -6,6 +6,7 @@ import numpy as np
 
 from rdiv.comparison.models import Models
 from rdiv.comparison.questions import Answers
+from rdiv.comparison.sentences import IDENTICAL
 from rdiv.remarks import IN_SAMPLE
 from rdiv.samples.column_findings import column_warnings, look_at_columns
 from rdiv.samples.copies import identical, rows_in_both
@@ -29,7 +30,7 @@ def data_warnings(pooled: PooledSamples, answers: Answers, models: Models) -> tu
     """
     found = list(column_warnings(look_at_columns(pooled)))
     if identical(pooled):
-        found.insert(0, "The two samples hold the same rows.")
+        found.insert(0, IDENTICAL)
     elif rows_in_both(pooled):
         n_q = int((~pooled.is_p).sum())
         found.append(
