@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.stats import binom, kurtosis
+from scipy.stats import t as student
 from tests.comparison.answers import Chances, Line, answered, expecting, given, with_losses
 
 from rdiv.comparison import split as splitting
 from rdiv.comparison.density_ratio import DensityRatio
 from rdiv.comparison.expected import expected_loss
 from rdiv.comparison.questions import Answer
-from rdiv.comparison.split import Split, split_gap
+from rdiv.comparison.split import Split, residual_variance, split_gap
 
 Floats = NDArray[np.float64]
 SHIFT = 0.6
@@ -65,14 +65,29 @@ class TestTheFormula:
         before, after = (sum(row[0] for row in side) / 60 for side in (reference, current))
         assert found.inputs.value == pytest.approx(theta - before, abs=1e-12)
         assert found.relation.value == pytest.approx(after - theta, abs=1e-12)
-        z = NormalDist().inv_cdf(0.975)
-        for part, own in (
-            (found.inputs, ([w * (a - e) - a for a, e, w in reference], [e for _, e in current])),
-            (found.relation, ([w * (a - e) for a, e, w in reference], [a - e for a, e in current])),
+        noise = residual_variance(losses[is_p], g[is_p])
+        spread = np.var([e for _, e, _ in reference])
+        spread += np.mean([(1 - w) ** 2 * v for (*_, w), v in zip(reference, noise, strict=True)])
+        for part, own, modelled in (
+            (
+                found.inputs,
+                ([w * (a - e) - a for a, e, w in reference], [e for _, e in current]),
+                spread,
+            ),
+            (
+                found.relation,
+                ([w * (a - e) for a, e, w in reference], [a - e for a, e in current]),
+                0.0,
+            ),
         ):
-            error = sum(np.var(side, ddof=1) / 60 for side in own) ** 0.5
-            assert part.high - part.value == pytest.approx(z * error)
-            assert part.value - part.low == pytest.approx(z * error)
+            each = [max(np.var(own[0], ddof=1), modelled) / 60, np.var(own[1], ddof=1) / 60]
+            kurt = [kurtosis(side, fisher=False) for side in own]
+            unknown = sum(
+                (v / sum(each)) ** 2 * (k - 1) / 120 for v, k in zip(each, kurt, strict=True)
+            )
+            half = student.ppf(0.975, 1 / unknown) * sum(each) ** 0.5
+            assert part.high - part.value == pytest.approx(half)
+            assert part.value - part.low == pytest.approx(half)
 
     @pytest.mark.parametrize("model", [given(Line()), "ridge"], ids=["given", "trained"])
     def test_the_parts_sum_to_the_gap(self, model: Any) -> None:
@@ -102,6 +117,33 @@ class TestTheFormula:
         assert found.inputs.value + found.relation.value == pytest.approx(gap, abs=1e-12)
         assert found.inputs.low < found.inputs.value < found.inputs.high
         assert 50 <= found.effective_rows <= is_p.sum()
+
+
+class TestResidualVariance:
+    def test_squared_errors(self) -> None:
+        rng = np.random.default_rng(0)
+        g = rng.uniform(1, 5, size=20_000)
+        losses = g * rng.normal(size=20_000) ** 2  # with variance 2 g^2
+        assert residual_variance(losses, g) == pytest.approx(2 * g**2, rel=0.1)
+
+    def test_errors_of_0_and_1(self) -> None:
+        rng = np.random.default_rng(1)
+        g = rng.uniform(0.1, 0.6, size=20_000)
+        losses = (rng.random(20_000) < g).astype(float)
+        assert residual_variance(losses, g) == pytest.approx(g * (1 - g), rel=0.1)
+
+    def test_losses_below_0_have_one_variance(self) -> None:
+        found = residual_variance(np.array([-1.0, 1.0, 3.0]), np.array([0.0, 1.0, 2.0]))
+        assert found.tolist() == pytest.approx([2 / 3] * 3)
+
+    def test_expected_losses_near_0_do_not_blow_it_up(self) -> None:
+        rng = np.random.default_rng(0)
+        g = np.r_[np.full(999, 0.1), -1e-9]
+        losses = (rng.random(1000) < 0.1).astype(float)
+        losses[-1] = 1.0
+        found = residual_variance(losses, g)
+        assert np.isfinite(found).all()
+        assert found.max() < 0.2
 
 
 @pytest.mark.parametrize("known", ["both", "g", "weights"])

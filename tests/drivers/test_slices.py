@@ -11,8 +11,10 @@ import pytest
 import rdiv
 from rdiv.drivers import slices
 from rdiv.drivers.bins import input_columns
+from rdiv.drivers.result import Drivers
 from rdiv.drivers.slice_search import search_slices
 from rdiv.drivers.slices import slice_gaps
+from rdiv.inference.engine import PermutationSettings
 from rdiv.samples import Pool
 
 
@@ -174,3 +176,47 @@ class TestDrivers:
         found = compared(rng.normal(size=(6, 2)), rng.normal(size=(6, 2)), model="gmm", folds=None)
         assert found.drivers.slices == ()
         assert found.drivers.notes["slices"]
+
+
+class TestWeighted:
+    """Slices of the relation are confirmed only where the weighted gap agrees."""
+
+    def test_by_hand(self) -> None:
+        rng = np.random.default_rng(3)
+        inside, is_p = rng.random(80) < 0.5, np.arange(80) < 50
+        losses, weights = rng.exponential(size=80), rng.uniform(0.5, 1.5, size=80)
+        half = slices._Half([], losses, is_p, None, weights)
+        found = half._weighted(inside, 0.05)
+        assert found is not None
+        mine = [i for i in range(80) if inside[i] and is_p[i]]
+        total = sum(weights[i] for i in mine)
+        mean = sum(weights[i] * losses[i] for i in mine) / total
+        assert found.value == pytest.approx(losses[inside & ~is_p].mean() - mean)
+        error = sum((weights[i] * (losses[i] - mean)) ** 2 for i in mine) / total**2
+        error += losses[inside & ~is_p].var(ddof=1) / (inside & ~is_p).sum()
+        assert (found.high - found.value) / error**0.5 == pytest.approx(2.1, abs=0.2)
+
+    def test_a_misfit_that_weights_mend_is_not_confirmed(self) -> None:
+        """The residual grows with a column that moved inside the slice: no relation changed."""
+        confirmed = np.zeros(2, dtype=int)
+        for seed in range(12):
+            rng = np.random.default_rng([4, seed])
+            x = rng.uniform(size=(3000, 2))
+            is_p = np.arange(3000) < 1500
+            keep = is_p | (x[:, 0] < 0.5) | (rng.random(3000) < (x[:, 0] - 0.5) * 2)
+            x, is_p = x[keep], is_p[keep]
+            losses = 3 * np.maximum(x[:, 0] - 0.5, 0) + 0.3 * rng.exponential(size=len(x))
+            ratio = np.where(x[:, 0] < 0.5, 1.0, (x[:, 0] - 0.5) * 2)
+            pool, weights = Pool(x), np.where(is_p, ratio / ratio[is_p].mean(), 1.0)
+            settings = PermutationSettings()
+            found = slices.driving_slices(
+                pool, input_columns(pool), losses, is_p, settings, rng=rng, held_out=True,
+                weights=weights,
+            )  # fmt: skip
+            shown = Drivers((), (), found, None, (), 0.05)
+            confirmed += [
+                any(s.pvalue <= 0.05 for s in found),
+                bool(shown.confirmed_relation_slices()),
+            ]
+        assert confirmed[0] >= 10  # the exact test alone finds the misfit
+        assert confirmed[1] <= 3

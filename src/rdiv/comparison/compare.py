@@ -201,6 +201,7 @@ def _explained(
     carriers = find_drivers(
         leading.losses, leading.samples, settings, held_out=leading.held_out,
         score=answers.score_of(leading), expected=why.expected, columns=why.columns,
+        row_weights=None if why.split is None else why.split.weights,
     )  # fmt: skip
     notes = dict(found.notes) | ({} if why.note is None else {"split": why.note})
     moved = moved_columns(pooled, settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from rdiv.comparison.density_ratio import FOLDS, DensityRatio, density_ratio
 from rdiv.comparison.expected import ExpectedLoss
 from rdiv.comparison.questions import Answer
-from rdiv.inference.intervals import Estimate, variance_of_mean
+from rdiv.inference.intervals import Estimate
+from rdiv.inference.mean_difference import difference_of_means
 from rdiv.models.cross_fit import fold_of_rows
 
-__all__ = ["FEWEST_EFFECTIVE", "LEAST_COVERED", "Split", "split_gap"]
+__all__ = ["FEWEST_EFFECTIVE", "LEAST_COVERED", "Split", "residual_variance", "split_gap"]
 
 Floats = NDArray[np.float64]
 
@@ -24,11 +25,13 @@ FEWEST_EFFECTIVE = 50
 LEAST_COVERED = 0.5
 """Least share of the current rows that must be where the reference has rows too."""
 
+LOWEST_LEVEL = 0.2
+"""Least expected loss that a variance is modelled by, in mean losses."""
 
 _ROUNDING = 1e-12  # parts below this share of the largest loss are rounding
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Split:
     """The gap of the model in use in two parts, which sum to it.
 
@@ -41,11 +44,15 @@ class Split:
         The rest: the loss changed at equal inputs.
     effective_rows : float
         How many equally weighted reference rows the comparison at equal inputs rests on.
+    weights : (n,) array, optional
+        Weights of the rows that were compared: those of reference rows give them the inputs of
+        current, those of current rows are 1.
     """
 
     inputs: Estimate
     relation: Estimate
     effective_rows: float
+    weights: Floats | None = field(default=None, repr=False)
 
     def fields(self) -> dict[str, Any]:
         """Both parts with their intervals, for JSON."""
@@ -66,35 +73,61 @@ def split_gap(
     With g the expected loss from the reference and w the density ratio of current to reference,
     ``theta = mean over current of g + mean over reference of w (loss - g)`` estimates the loss on
     current under the relation of the reference; it is right if either g or w is (doubly robust).
-    Intervals are by influence functions, hence asymptotic.
+    Intervals are by influence functions, hence asymptotic; for the inputs part the variance of the
+    reference's numbers is the larger of their own and a modelled one (`residual_variance`).
     """
     samples = answer.samples
     fold = fold_of_rows(samples.pool, FOLDS, rng)
     ratio = density_ratio(expected.features, samples.is_p, fold, rng)
     if ratio.effective_rows < FEWEST_EFFECTIVE or ratio.covered < LEAST_COVERED:
         return _no_overlap(ratio)
-    is_p, groups = samples.is_p, samples.pool.groups
-    losses, g = answer.losses, expected.values
-    corrected = ratio.weights * (losses - g)[is_p]
-    sides = (
-        None if groups is None else groups[is_p],
-        None if groups is None else groups[~is_p],
-    )
+    is_p, losses, g = samples.is_p, answer.losses, expected.values
+    rest, weights = losses - g, ratio.weights
+    noise = residual_variance(losses[is_p], g[is_p])
+    groups = samples.pool.groups
+    sides = (None, None) if groups is None else (groups[is_p], groups[~is_p])
 
-    def difference(of_reference: Floats, of_current: Floats) -> Estimate:
-        """Mean over current minus mean over reference, with a normal interval."""
-        from scipy.special import ndtri
+    def part(of_reference: Floats, of_current: Floats, modelled: float) -> Estimate:
+        found = difference_of_means(of_reference, of_current, alpha, sides, modelled=modelled)
+        rounding = abs(found.value) <= _ROUNDING * float(np.abs(losses).max())
+        return found._replace(value=0.0) if rounding else found
 
-        value = float(of_current.mean() - of_reference.mean())
-        value = 0.0 if abs(value) <= _ROUNDING * float(np.abs(losses).max()) else value
-        variance = variance_of_mean(of_reference, sides[0]) / len(of_reference)
-        variance += variance_of_mean(of_current, sides[1]) / len(of_current)
-        half = float(ndtri(1 - alpha / 2) * np.sqrt(variance))
-        return Estimate(value, value - half, value + half)
+    spread = float(g[is_p].var() + ((1 - weights) ** 2 * noise).mean())
+    inputs = part(g[is_p] + (1 - weights) * rest[is_p], g[~is_p], spread)
+    relation = part(weights * rest[is_p], rest[~is_p], 0.0)
+    everywhere = np.ones(len(is_p))
+    everywhere[is_p] = weights
+    return Split(inputs, relation, ratio.effective_rows, everywhere)
 
-    inputs = difference(losses[is_p] - corrected, g[~is_p])
-    relation = difference(corrected, (losses - g)[~is_p])
-    return Split(inputs, relation, ratio.effective_rows)
+
+def residual_variance(losses: Floats, g: Floats) -> Floats:
+    """Variance of each loss around its expected value, as a function of that value.
+
+    For errors of 0 and 1 it is that of a coin; for other losses the spread is taken to grow with
+    the expected value, as it does for squared errors. Such a model is less at the mercy of a few
+    large losses than their squares are: a sample that happens to have none of them would get a
+    short interval around a low estimate.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> g = np.repeat([1.0, 4.0], 5000)
+    >>> variance = residual_variance(g * rng.exponential(size=10_000), g)
+    >>> print(variance[[0, -1]].round())
+    [ 1. 16.]
+    """
+    squares = (losses - g) ** 2
+    if losses.min() < 0 or not losses.mean() > 0:
+        return np.full(len(losses), squares.mean())
+    level = np.maximum(g, LOWEST_LEVEL * losses.mean())
+    form = np.minimum(level, 1) * (1 - np.minimum(level, 1)) if _are_errors(losses) else level**2
+    known = form > 0
+    variance: Floats = float((squares[known] / form[known]).mean()) * form if known.any() else form
+    return variance
+
+
+def _are_errors(losses: Floats) -> bool:
+    return bool(np.isin(losses, (0.0, 1.0)).all())
 
 
 def _no_overlap(ratio: DensityRatio) -> str:

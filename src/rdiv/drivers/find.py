@@ -41,6 +41,10 @@ COLUMNS = (
     "that the inputs explain; they sum to it with the correction; a column need not cause what "
     "goes with it"
 )
+WEIGHTED = (
+    "a slice of the relation counts as confirmed only where its gap also excludes 0 with the "
+    "reference rows weighted to the inputs of current (asymptotic)"
+)
 NO_COLUMNS = "the part of the gap that the inputs explain was not measured, so it has no columns"
 ROWS = (
     "a row's share is what its loss adds to the gap, over the gap; the shares of all rows of a "
@@ -56,6 +60,7 @@ def find_drivers(
     held_out: bool,
     score: Prepared | None = None,
     expected: Floats | None = None,
+    row_weights: Floats | None = None,
     columns: Contributions | None = None,
 ) -> Drivers:
     """Find what carries a shift, from the losses that were tested and the gradients of a fit.
@@ -72,6 +77,8 @@ def find_drivers(
         The score test of the same rows, with its gradients.
     expected : (n,) array, optional
         The loss that is to be expected of each row from its inputs, learned from other rows.
+    row_weights : (n,) array, optional
+        Weights that give the reference rows the inputs of current, where the inputs overlap.
     columns : Contributions, optional
         What columns contribute to the part of the gap that inputs explain.
 
@@ -100,6 +107,7 @@ def find_drivers(
     if chosen is not None:
         part, is_p, losses = part.take(chosen), is_p[chosen], losses[chosen]
         expected = None if expected is None else expected[chosen]
+        row_weights = None if row_weights is None else row_weights[chosen]
         notes["sampled"] = SAMPLED.format(int(is_p.sum()), int((~is_p).sum()))
     inputs = input_columns(part)
     enough = ceil(slices.WAYS / settings.alpha - 1e-9) - 1
@@ -114,7 +122,7 @@ def find_drivers(
     if expected is not None:
         rest = losses - expected
         relation, notes["relation"] = _slices(
-            part, inputs, rest, is_p, settings, streams[4], held_out
+            part, inputs, rest, is_p, settings, streams[4], held_out, row_weights
         )
     return Drivers(rows, found, relation, columns, by_weight, settings.alpha, notes)
 
@@ -127,17 +135,20 @@ def _slices(
     settings: PermutationSettings,
     rng: np.random.Generator,
     held_out: bool,
+    row_weights: Floats | None = None,
 ) -> tuple[tuple[SliceDriver, ...], str]:
     """The slices and a note about them."""
     if part.strata is not None:
         return (), STRATA
     try:
         found = slices.driving_slices(
-            part, inputs, losses, is_p, settings, rng=rng, held_out=held_out
+            part, inputs, losses, is_p, settings, rng=rng, held_out=held_out, weights=row_weights
         )
     except InputError as error:
         return (), f"slices were not looked for: {error}"
-    return found, slices.NULL if found else "no slice was worth testing"
+    if not found:
+        return (), "no slice was worth testing"
+    return found, slices.NULL if row_weights is None else f"{slices.NULL}; {WEIGHTED}"
 
 
 def _scores_by_column(

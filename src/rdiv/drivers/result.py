@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from rdiv.drivers.contributions import Contributions
-from rdiv.inference.intervals import Interval
+from rdiv.inference.intervals import Estimate, Interval
 
 __all__ = ["Drivers", "RowDriver", "SliceDriver", "WeightDriver"]
 
@@ -65,6 +65,9 @@ class SliceDriver:
     pvalue : float
         p-value that the gap inside differs from the gap outside in the direction found, adjusted
         for all reported slices.
+    weighted : Estimate, optional
+        The gap inside with reference rows weighted so that their inputs are those of current, for
+        slices of the relation; its interval is asymptotic and that of one slice alone.
 
     Examples
     --------
@@ -82,6 +85,14 @@ class SliceDriver:
     n_p: int
     n_q: int
     pvalue: float
+    weighted: Estimate | None = None
+
+    @property
+    def holds_weighted(self) -> bool:
+        """Whether the weighted gap, where there is one, lies clearly on the side of the gap."""
+        if self.weighted is None:
+            return True
+        return self.weighted.low > 0 if self.gap > 0 else self.weighted.high < 0
 
     @property
     def condition(self) -> str:
@@ -167,8 +178,16 @@ class Drivers:
         return tuple(found for found in self.slices if found.pvalue <= self.alpha)
 
     def confirmed_relation_slices(self) -> tuple[SliceDriver, ...]:
-        """Slices where the loss changed at equal inputs, adjusted p-value at most alpha."""
-        return tuple(found for found in self.relation_slices if found.pvalue <= self.alpha)
+        """Slices where the loss changed at equal inputs.
+
+        Their adjusted p-value is at most alpha. Where the expected loss misfits, inputs that moved
+        within a slice can cause that too, so the weighted gap must exclude 0 as well.
+        """
+        return tuple(
+            found
+            for found in self.relation_slices
+            if found.pvalue <= self.alpha and found.holds_weighted
+        )
 
     def confirmed_weights(self) -> tuple[WeightDriver, ...]:
         """Columns whose gradients differ, with an adjusted p-value of at most alpha."""
@@ -209,7 +228,8 @@ class Drivers:
 
 def _slice_fields(found: SliceDriver) -> dict[str, Any]:
     ends = None if found.interval is None else found.interval._asdict()
-    return {**asdict(found), "interval": ends, "condition": found.condition}
+    weighted = None if found.weighted is None else found.weighted._asdict()
+    return {**asdict(found), "interval": ends, "weighted": weighted, "condition": found.condition}
 
 
 def _weight_line(found: WeightDriver) -> str:

@@ -13,8 +13,9 @@ from rdiv.drivers.bins import InputColumn
 from rdiv.drivers.result import SliceDriver
 from rdiv.drivers.slice_search import Candidate, search_slices
 from rdiv.inference.engine import PermutationSettings, permute
-from rdiv.inference.intervals import critical_value, gap_interval
+from rdiv.inference.intervals import Estimate, critical_value, gap_interval
 from rdiv.inference.masked_sums import masked_sums, unit_sums
+from rdiv.inference.mean_difference import difference_of_means
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.inference.step_down import step_down
 from rdiv.samples.pool import Pool
@@ -150,6 +151,7 @@ def driving_slices(
     *,
     rng: np.random.Generator,
     held_out: bool,
+    weights: Floats | None = None,
 ) -> tuple[SliceDriver, ...]:
     """Slices where the gap is concentrated, with adjusted p-values and simultaneous intervals.
 
@@ -161,6 +163,9 @@ def driving_slices(
         All of the same rows.
     held_out : bool
         The losses are out of fold; otherwise there are no intervals.
+    weights : (n,) array, optional
+        Weights that give the reference rows the inputs of current. No test uses them; they only
+        add the weighted gap to each slice.
 
     Notes
     -----
@@ -179,6 +184,7 @@ def driving_slices(
             half = _Half(
                 _rows_of(inputs, test), losses[test], is_p[test],
                 None if pool.groups is None else pool.groups[test],
+                None if weights is None else weights[test],
             )  # fmt: skip
             drivers, ratios = half.test(found, each_way, rng=stream, held_out=held_out)
             rows = [candidate.inside(inputs) for candidate in found]
@@ -208,6 +214,7 @@ class _Half:
     losses: Floats
     is_p: NDArray[np.bool_]
     groups: NDArray[np.intp] | None
+    weights: Floats | None
 
     def test(
         self,
@@ -233,7 +240,10 @@ class _Half:
         critical = critical_value(farthest, settings.alpha) if held_out else None
         observed = gaps(self.is_p[None])
         drivers = [
-            self._driver(candidate, observed, j, inside[:, j], float(pvalues[j]), critical)
+            replace(
+                self._driver(candidate, observed, j, inside[:, j], float(pvalues[j]), critical),
+                weighted=self._weighted(inside[:, j], WAYS * settings.alpha),
+            )
             for j, candidate in enumerate(found)
         ]
         return drivers, null.parts[0, :k].tolist()
@@ -260,6 +270,18 @@ class _Half:
             n_q=n_q,
             pvalue=pvalue,
         )
+
+    def _weighted(self, inside: NDArray[np.bool_], alpha: float) -> Estimate | None:
+        """The gap inside, with reference rows weighted to the inputs of current."""
+        of_p, of_q = inside & self.is_p, inside & ~self.is_p
+        if self.weights is None or not self.weights[of_p].any() or not of_q.any():
+            return None
+        weights = self.weights[of_p] / self.weights[of_p].mean()
+        mean = float((weights * self.losses[of_p]).mean())
+        sides = (of_p, of_q)
+        groups = (None, None) if self.groups is None else tuple(self.groups[s] for s in sides)
+        numbers = mean + weights * (self.losses[of_p] - mean)
+        return difference_of_means(numbers, self.losses[of_q], alpha, groups)
 
 
 def _rows_of(inputs: list[InputColumn], rows: NDArray[np.intp]) -> list[InputColumn]:

@@ -145,7 +145,7 @@ def slice_chart(
             f"{number}. {found.condition}",
             finite(found.gap),
             *_finite_ends(found.interval),
-            found.pvalue <= alpha,
+            found.pvalue <= alpha and found.holds_weighted,
         )
         for number, found in enumerate(slices, start=1)
     ]

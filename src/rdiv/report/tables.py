@@ -154,13 +154,15 @@ def slices(found: Sequence[SliceDriver], *, relation: bool = False) -> Table:
     """The conditions where the gap, or with `relation` the loss at equal inputs, changed."""
     what = "Change" if relation else "Gap"
     heads = [Head("Slice", "wide"), Head(f"{what} inside", "n"), Head("Interval", "n")]
-    heads += [Head(f"{what} outside", "n"), Head("of reference", "n"), Head("of current", "n")]
+    heads += [Head(f"{what} outside", "n")] + ([Head("Weighted", "n")] if relation else [])
+    heads += [Head("of reference", "n"), Head("of current", "n")]
     lines = [
         (
             shorten(f"{number}. {one.condition}", 200),
             signed(one.gap, 3),
             _interval(one.interval),
             signed(one.gap_outside, 3),
+            *([_weighted(one)] if relation else []),
             percent(one.share_p),
             percent(one.share_q),
             probability(one.pvalue),
@@ -170,6 +172,14 @@ def slices(found: Sequence[SliceDriver], *, relation: bool = False) -> Table:
     of = "of the loss at equal inputs" if relation else "of the gap"
     caption = f"Slices {of}, with p-values adjusted for all that are listed"
     return Table(caption, [*heads, Head("adjusted p", "n")], lines)
+
+
+def _weighted(found: SliceDriver) -> str:
+    """The change inside with the reference weighted to the inputs of current."""
+    if found.weighted is None:
+        return "-"
+    value, low, high = found.weighted
+    return f"{signed(value, 3)} ({_interval((low, high))})"
 
 
 def weights(found: Sequence[WeightDriver]) -> Table:

@@ -116,8 +116,10 @@ def _relation(found: Comparison, drivers: Drivers, key: str) -> Part:
     notes = _note(drivers, "relation")
     if not slices:
         return _part(title, notes)
-    if notes == _note(drivers, "slices"):  # said once is enough
-        notes = ["found and tested as the slices of the gap below"]
+    for said in _note(drivers, "slices"):  # said once is enough
+        notes = [
+            note.replace(said, "found and tested as the slices of the gap below") for note in notes
+        ]
     confirmed = drivers.confirmed_relation_slices()
     folded = "" if confirmed else "Slices at equal inputs: none was confirmed"
     part = _part(title, [_CHANGED, *notes], folded=folded)
