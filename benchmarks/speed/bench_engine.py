@@ -28,13 +28,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.speed.timing import Seconds, ratio, report, show, take_turns, take_turns_fresh
 
-from rdiv.inference import masked_sums
+from rdiv.inference import tiles
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.threads import one_thread
 
 Losses = NDArray[np.float64]
-FAST = find_spec("numba") is not None  # used from 100 000 losses on
+FAST = find_spec("numba") is not None  # used where it pays
 SETUP = """
 import numpy as np
 from rdiv.inference.mean_gaps import mean_gap
@@ -67,8 +67,8 @@ def engine(losses: Losses, n_resamples: int, compiled: bool) -> Callable[[], obj
 
     def run(count: int) -> object:
         settings, rng = PermutationSettings(n_resamples=count), np.random.default_rng(0)
-        from_rows = 0 if compiled else len(losses) + 1
-        with patch.object(masked_sums, "_COMPILED_FROM", from_rows):
+        from_work = 0 if compiled else count * len(losses) + 1
+        with patch.object(tiles, "COMPILED_FROM", from_work):
             return permute(mean_gap(losses), is_p, settings, rng=rng)
 
     run(99)
