@@ -6,8 +6,11 @@ Permutations of one loss vector, one thread. Ours ranks the studentised gap (two
 each permutation), scipy's statistic is the plain gap of means, vectorised, in batches. Every ratio
 compares whole runs with the same losses and the same number of permutations, and both are printed
 above it: 999 permutations of 2000 losses and of a tenth of the rows; of all rows only 49, because
-999 would take scipy minutes. The engine alone also runs 999 permutations of all rows. Its first
-call in a process, which loads and compiles the kernel, is timed in a new interpreter.
+999 would take scipy minutes. The engine alone also runs 999 permutations of all rows, and scipy's
+time for that is extended from smaller runs by a fit in rows times permutations, which is printed
+with its largest miss. The engine's first call in a process, which loads the compiled loops, is
+timed in a new interpreter. Last come sums of 21 columns (gradients), tile by tile and by whole
+masks.
 """
 
 from __future__ import annotations
@@ -28,13 +31,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.speed.timing import Seconds, ratio, report, show, take_turns, take_turns_fresh
 
-from rdiv.inference import masked_sums
+from rdiv.inference import tiles
 from rdiv.inference.engine import PermutationSettings, permute
-from rdiv.inference.mean_gaps import mean_gap
+from rdiv.inference.mean_gaps import mean_gap, mean_gaps
+from rdiv.inference.prepared import Prepared
 from rdiv.threads import one_thread
 
 Losses = NDArray[np.float64]
-FAST = find_spec("numba") is not None  # used from 100 000 losses on
+FAST = find_spec("numba") is not None  # used where it pays
 SETUP = """
 import numpy as np
 from rdiv.inference.mean_gaps import mean_gap
@@ -67,8 +71,8 @@ def engine(losses: Losses, n_resamples: int, compiled: bool) -> Callable[[], obj
 
     def run(count: int) -> object:
         settings, rng = PermutationSettings(n_resamples=count), np.random.default_rng(0)
-        from_rows = 0 if compiled else len(losses) + 1
-        with patch.object(masked_sums, "_COMPILED_FROM", from_rows):
+        from_work = 0 if compiled else count * len(losses) + 1
+        with patch.object(tiles, "COMPILED_FROM", from_work):
             return permute(mean_gap(losses), is_p, settings, rng=rng)
 
     run(99)
@@ -105,6 +109,51 @@ def ratios(times: dict[str, Seconds], targets: dict[str, str]) -> None:
         ratio(f"scipy / {name}", times["scipy"], times[name], targets.get(name))
 
 
+def extended(losses: Losses) -> float:
+    """Processor seconds of scipy for 999 permutations of all losses, by a fit to smaller runs."""
+    sizes = [(len(losses) // 20, 199), (len(losses) // 10, 199), (len(losses) // 4, 99)]
+    sizes.append((len(losses), 49))
+    work, used = [], []
+    for rows, count in sizes:
+        seconds = take_turns({"": scipy_test(losses[:rows], count)}, 1)[""]
+        show(f"scipy, {count} permutations of {rows} losses", seconds)
+        work.append(rows * count)
+        used.append(seconds.processor)
+    slope = float(np.dot(work, used) / np.dot(work, work))
+    misses = [abs(slope * w / u - 1) for w, u in zip(work, used, strict=True)]
+    report("fit, processor ns per row and permutation", 1e9 * slope)
+    report("largest miss of the fit, share of the time", max(misses))
+    return slope * len(losses) * 999
+
+
+def gradients(rows: int) -> None:
+    """999 permutations of 21 columns, tile by tile and as before, by whole masks."""
+    print(f"999 permutations of {rows} rows of 21 columns, best of 1", flush=True)
+    numbers = np.random.default_rng(1).normal(size=(rows, 21))
+    gaps = mean_gaps(numbers, studentize=True)
+
+    def squares(ratios: Losses) -> Losses:
+        found: Losses = np.einsum("ij,ij->i", ratios, ratios)
+        return found
+
+    prepared = Prepared(lambda masks: squares(gaps(masks)), sums=gaps.sums(squares))
+    is_p = np.arange(rows) < rows // 2
+
+    def run(tile: int) -> Callable[[], object]:
+        def call() -> object:
+            with patch.object(tiles, "TILE_ROWS", tile):
+                settings = PermutationSettings()
+                return permute(prepared, is_p, settings, rng=np.random.default_rng(0))
+
+        return call
+
+    engine(numbers[:, 0].copy(), 999, compiled=True)  # to load the loops
+    times = take_turns({"tiles": run(tiles.TILE_ROWS), "whole masks": run(10**12)}, 1)
+    for name, seconds in times.items():
+        show(name, seconds)
+    ratio("whole masks / tiles", times["whole masks"], times["tiles"], ">= 2")
+
+
 def alone(losses: Losses) -> None:
     """The engine by itself: 999 permutations of all losses."""
     print(f"rdiv alone: 999 permutations of {len(losses)} losses, best of 2", flush=True)
@@ -115,8 +164,11 @@ def alone(losses: Losses) -> None:
     times |= take_turns_fresh({"first call": FIRST}, 2, setup=SETUP.format(rows=len(losses)))
     for name, seconds in times.items():
         show(name, seconds)
+    best = times["fast extra" if FAST else "numpy only"]
     if FAST:
         ratio("numpy only / fast extra", times["numpy only"], times["fast extra"])
+        report("fast extra, processor seconds", best.processor, "<= 0.7")
+    report("scipy by its fit / rdiv", extended(losses) / best.processor, ">= 150")
 
 
 def main() -> None:
@@ -132,6 +184,7 @@ def main() -> None:
         ratios(against_scipy(losses, 49, 2, fast=FAST), targets)
         alone(losses)
         report("peak memory beyond the input, MB", peak_megabytes(losses), "< 100")
+        gradients(rows)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pickle
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 from inspect import signature
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, WorkerError
 
-__all__ = ["in_order", "in_processes", "useful_jobs"]
+__all__ = ["in_order", "in_processes", "in_threads", "useful_jobs"]
 
 Shared = TypeVar("Shared")
 Task = TypeVar("Task")
@@ -111,6 +111,28 @@ def in_order(
             "a worker process died, killed or out of memory; use fewer n_jobs."
         ) from error
     return found
+
+
+def in_threads(
+    call: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], n_jobs: int | None
+) -> Iterator[Result]:
+    """``call(*task)`` for every task, in the order of the tasks, each when it is asked for.
+
+    For work that releases Python's lock: products of matrices, compiled loops.
+
+    Examples
+    --------
+    >>> print(list(in_threads(pow, [(2, 3), (2, 4)], 2)))
+    [8, 16]
+    """
+    from joblib import Parallel, delayed
+
+    jobs = useful_jobs(n_jobs, len(tasks))
+    if jobs == 1:
+        yield from (call(*task) for task in tasks)
+        return
+    parallel = Parallel(n_jobs=jobs, backend="threading", return_as="generator")
+    yield from parallel(delayed(call)(*task) for task in tasks)
 
 
 def _call(call: Callable[..., Result], parent: int, task: tuple[Any, ...]) -> Result:

@@ -12,7 +12,7 @@ from scipy.stats import ttest_ind, ttest_rel
 
 import rdiv
 from rdiv.discrepancies import Prepared
-from rdiv.inference import masked_sums
+from rdiv.inference import masked_sums, packed, tiles
 from rdiv.inference.engine import PermutationSettings, permutation_pvalue, permute
 from rdiv.inference.masks import mask_sampler, random_subsets
 from rdiv.inference.mean_gaps import mean_gap, mean_gaps
@@ -274,31 +274,26 @@ def test_with_and_without_numba_the_same(monkeypatch: pytest.MonkeyPatch) -> Non
             rng=np.random.default_rng(13),
         )
 
+    monkeypatch.setattr(tiles, "TILE_ROWS", 1000)
     without = test()
     calls = []
-    compiled = masked_sums._compiled()
+    kernels = packed._kernels()
 
-    def counted(*given: Any) -> Any:
-        calls.append(len(given))
-        return compiled(*given)
+    def counted() -> Any:
+        calls.append(1)
+        return kernels
 
-    monkeypatch.setattr(masked_sums, "_COMPILED_FROM", 0)
-    monkeypatch.setattr(masked_sums, "_compiled", lambda: counted)
+    monkeypatch.setattr(tiles, "COMPILED_FROM", 0)
+    monkeypatch.setattr(packed, "_kernels", counted)
     compiled_null = test()
     assert calls  # the compiled path did run
     np.testing.assert_allclose(compiled_null.parts, without.parts, rtol=1e-12, atol=1e-12)
     assert compiled_null.pvalue == without.pvalue
 
 
-@pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "numba"])
 @pytest.mark.parametrize("studentize", [True, False])
-def test_equal_sums_are_ties_however_they_were_added(
-    studentize: bool, compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_sums_are_ties_however_they_were_added(studentize: bool) -> None:
     """Losses of 0 and 1: the statistic is a function of how many ones p has, counted exactly."""
-    if compiled:
-        pytest.importorskip("numba")
-    monkeypatch.setattr(masked_sums, "_COMPILED_FROM", 0 if compiled else 10**9)
     n, n_p, n_ones = 20_000, 6000, 900
     losses = np.random.default_rng(17).permutation((np.arange(n) < n_ones).astype(float))
     measure, ones = mean_gap(losses, studentize=studentize).statistic, []

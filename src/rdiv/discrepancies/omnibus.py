@@ -190,11 +190,13 @@ def combined(members: Mapping[str, Prepared]) -> Prepared:
         return Observed(**known)
 
     parts = {name: test.parts or ("",) for name, test in members.items()}
+    all_sums = all(test.sums for test in tests)
     return Prepared(
         statistic,
         combine=nested_min_p([(test.columns, test.combine) for test in tests]),
         parts=tuple(f"{name} {part}".strip() for name, own in parts.items() for part in own),
         observed=observed,
+        sums=tuple(one for test in tests for one in test.sums) if all_sums else (),
         losses=first("losses"),
         gradients=first("gradients"),
         gradient_owners=first("gradient_owners"),

@@ -14,7 +14,7 @@ from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.combining import min_p
 from rdiv.inference.masked_sums import Columns, standardized, tiles
 from rdiv.inference.mean_gaps import mean_gaps
-from rdiv.inference.prepared import Masks, Observed, Prepared
+from rdiv.inference.prepared import Observed, Prepared
 from rdiv.models.adapters import as_model
 from rdiv.models.protocol import FittedModel, Model, fit_model, gradients_of, owners_of
 from rdiv.samples.pool import Pool
@@ -98,8 +98,8 @@ class Score:
         )
         ratios, plain = gaps_of(studentize=self.studentize), gaps_of(studentize=False)
 
-        def statistic(masks: Masks) -> Floats:
-            t = np.clip(ratios(masks), -(_FARTHEST**0.5), _FARTHEST**0.5)
+        def ranked(ratios: Floats) -> Floats:
+            t = np.clip(ratios, -(_FARTHEST**0.5), _FARTHEST**0.5)
             columns = []
             if self.part != "l4":
                 columns.append(length(t))
@@ -108,7 +108,8 @@ class Score:
             return np.stack(columns, axis=1)
 
         return Prepared(
-            statistic,
+            lambda masks: ranked(ratios(masks)),
+            sums=ratios.sums(ranked),
             combine=min_p if self.part == "both" else None,
             parts=("ridge", "l4") if self.part == "both" else (),
             observed=lambda is_p: Observed(float(np.sqrt(length(plain(is_p[None]))[0]))),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rdiv.drivers.result import WeightDriver
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gaps
-from rdiv.inference.prepared import Masks, Prepared
+from rdiv.inference.prepared import Prepared
 from rdiv.inference.step_down import step_down
 from rdiv.samples.pool import Pool
 
@@ -56,11 +56,14 @@ def driving_weights(
     stacked = np.concatenate([gradients[name] for name in names], axis=1)
     ratios = mean_gaps(stacked, studentize=True, groups=pool.groups, strata=pool.strata)
 
-    def statistic(masks: Masks) -> Floats:
-        largest: Floats = np.maximum.reduceat(np.abs(ratios(masks)), starts, axis=1)
-        return largest
+    def largest(ratios: Floats) -> Floats:
+        found: Floats = np.maximum.reduceat(np.abs(ratios), starts, axis=1)
+        return found
 
-    prepared = Prepared(statistic, combine=lambda parts: parts[:, 0], width=len(names))
+    prepared = Prepared(
+        lambda masks: largest(ratios(masks)), sums=ratios.sums(largest),
+        combine=lambda parts: parts[:, 0], width=len(names),
+    )  # fmt: skip
     null = permute(prepared, is_p, settings, rng=rng, groups=pool.groups, strata=pool.strata)
     pvalues = step_down(null.parts)
     found = [

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
+from rdiv.inference import tiles
 from rdiv.inference.masks import block_sizes, mask_sampler
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.inference.ties import at_least
 from rdiv.progress import counting
 from rdiv.threads import one_thread
-from rdiv.workers import in_order, useful_jobs
+from rdiv.workers import in_order, in_threads, useful_jobs
 
 __all__ = [
     "Null",
@@ -118,13 +119,17 @@ def permute(
                 settings = replace(settings, n_jobs=None)
             draws = _mask_stream(sampler, len(is_p), settings.n_resamples, rng)
             return _sequential(prepared, observed, draws, settings)
-        sizes = block_sizes(len(is_p), settings.n_resamples)
+        members, b = prepared.sums, settings.n_resamples
+        if members and strata is None and members[0].numbers.shape[0] > tiles.TILE_ROWS:
+            drawn = tiles.tiled_statistics(members, is_p, b, rng=rng, n_jobs=settings.n_jobs)
+            return _null_of(prepared, np.concatenate([observed, drawn]))
+        sizes = block_sizes(len(is_p), b)
 
         def block(stream: np.random.Generator, size: int) -> NDArray[np.float64]:
             return _evaluate(prepared, sampler(stream, size))
 
         tasks = list(zip(rng.spawn(len(sizes)), sizes, strict=True))
-        blocks = _spread(block, tasks, settings.n_jobs)
+        blocks = list(in_threads(block, tasks, settings.n_jobs))
     return _null_of(prepared, np.concatenate([observed, *blocks]))
 
 
@@ -197,19 +202,6 @@ def _combine(prepared: Prepared, parts: NDArray[np.float64]) -> NDArray[np.float
             f"{ranked.shape}{' with NaN' if np.isnan(ranked).any() else ''}."
         )
     return ranked
-
-
-def _spread(function: Any, tasks: list[Any], n_jobs: int | None) -> list[Any]:
-    """Run tasks in threads and keep their order; BLAS does the work and releases the lock."""
-    from joblib import Parallel, delayed
-
-    jobs = useful_jobs(n_jobs, len(tasks))
-    if jobs == 1:
-        return [function(*task) for task in tasks]
-    results: list[Any] = Parallel(n_jobs=jobs, backend="threading")(
-        delayed(function)(*task) for task in tasks
-    )
-    return results
 
 
 def _sequential(

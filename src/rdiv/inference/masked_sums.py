@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,7 +28,6 @@ __all__ = [
 
 _TILE_BYTES = 1 << 22
 _TILE_ROWS = 1 << 15
-_COMPILED_FROM = 100_000  # rows; below this, importing numba costs more than it saves
 
 
 class _Tiled(Protocol):
@@ -72,18 +70,14 @@ def masked_sums(masks: Masks, columns: _Tiled) -> NDArray[np.float64]:
 
 
 def masked_moments(masks: Masks, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Masked sums of numbers and of their squares, ``(b, 2)``; compiled for long vectors.
+    """Masked sums of numbers and of their squares, ``(b, 2)``.
 
     Examples
     --------
     >>> print(masked_moments(np.array([[True, False, True]]), np.array([1.0, 2.0, 4.0])))
     [[ 5. 17.]]
     """
-    kernel = _compiled() if len(numbers) >= _COMPILED_FROM else None
-    if kernel is None:
-        return masked_sums(masks, _WithSquares(numbers))
-    sums: NDArray[np.float64] = kernel(masks.view(np.uint8), numbers)
-    return sums
+    return masked_sums(masks, _WithSquares(numbers))
 
 
 def unit_sums(
@@ -114,34 +108,6 @@ class _WithSquares:
     def __getitem__(self, rows: slice) -> NDArray[np.float64]:
         part = self.numbers[rows]
         return np.stack([part, part**2], axis=1)
-
-
-@lru_cache(maxsize=1)
-def _compiled() -> Callable[..., Any] | None:
-    """The same sums by numba, or None where it is not installed (the `fast` extra)."""
-    try:
-        import numba
-    except ImportError:
-        return None
-
-    @numba.njit(nogil=True, fastmath=True)
-    def moments(masks: Any, numbers: Any) -> Any:
-        b, n = masks.shape
-        sums = np.zeros((b, 2))
-        for start in range(0, n, 4096):
-            stop = min(start + 4096, n)
-            for row in range(b):
-                total, squares = 0.0, 0.0
-                for j in range(start, stop):
-                    number = masks[row, j] * numbers[j]
-                    total += number
-                    squares += number * numbers[j]
-                sums[row, 0] += total
-                sums[row, 1] += squares
-        return sums
-
-    kernel: Callable[..., Any] = moments
-    return kernel
 
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from rdiv.inference.masked_sums import mask_counts
 from rdiv.inference.prepared import Masks
 from rdiv.row_blocks import cut_sizes, rows_within
 
-__all__ = ["block_sizes", "mask_sampler", "random_subsets"]
+__all__ = ["bernoulli_words", "block_sizes", "mask_sampler", "random_subsets"]
 
 _BLOCK_BYTES = 1 << 25  # one mask takes one byte per row
 _BLOCK_MASKS = 256
@@ -100,14 +100,14 @@ def random_subsets(rng: np.random.Generator, b: int, n: int, k: int) -> Masks:
         chosen = np.argsort(rng.random((b, n)), axis=1)[:, :k]
         np.put_along_axis(masks, chosen, True, axis=1)
         return masks
-    words = _bernoulli_words(rng, b * -(-n // 64), k / n, n)
+    words = bernoulli_words(rng, b * -(-n // 64), k / n, n)
     octets = words.astype("<u8", copy=False).view(np.uint8).reshape(b, -1)
     masks = np.unpackbits(octets, axis=1, count=n).view(np.bool_)
     _repair(rng, masks, k)
     return masks
 
 
-def _bernoulli_words(
+def bernoulli_words(
     rng: np.random.Generator, count: int, share: float, n: int
 ) -> NDArray[np.uint64]:
     """Words whose bits are 1 with a probability near `share`: a binary fraction, bit by bit."""

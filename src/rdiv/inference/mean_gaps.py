@@ -8,8 +8,10 @@ same way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property
 from math import fsum
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +27,13 @@ from rdiv.inference.masked_sums import (
     unit_sums,
 )
 from rdiv.inference.prepared import Masks, Observed, Prepared
+from rdiv.inference.tiles import Sums
 
-__all__ = ["gaps_and_errors", "mean_gap", "mean_gaps"]
+__all__ = ["GapMeasure", "MeanGaps", "gaps_and_errors", "mean_gap", "mean_gaps"]
 
 _ROUNDING = 1e-12  # gaps below this many pooled standard deviations are rounding, hence ties at 0
 
+Floats = NDArray[np.float64]
 Gaps = Callable[[Masks], tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 
@@ -57,7 +61,11 @@ def mean_gap(
     [6.] 6.0
     """
     measure = gaps_and_errors(losses[:, None], groups, strata)
-    gaps = _ratios(measure) if studentize else lambda masks: measure(masks)[0]
+    gaps = MeanGaps(measure, studentize)
+
+    def ranked(gaps: Floats) -> Floats:
+        size: Floats = np.abs(gaps[:, 0])
+        return size
 
     def observed(is_p: NDArray[np.bool_]) -> Observed:
         gaps, errors = measure(is_p[None])
@@ -67,7 +75,9 @@ def mean_gap(
         gap = risk_q - risk_p if exact else float(gaps[0, 0])
         return Observed(abs(gap), risk_p, risk_q, gap, float(errors[0, 0]))
 
-    return Prepared(lambda masks: np.abs(gaps(masks)[:, 0]), observed=observed, losses=losses)
+    return Prepared(
+        lambda masks: ranked(gaps(masks)), observed=observed, sums=gaps.sums(ranked), losses=losses
+    )
 
 
 def mean_gaps(
@@ -77,7 +87,7 @@ def mean_gaps(
     groups: NDArray[np.intp] | None = None,
     strata: NDArray[np.intp] | None = None,
     scale: NDArray[np.float64] | None = None,
-) -> Callable[[Masks], NDArray[np.float64]]:
+) -> MeanGaps:
     """Signed gaps, mean over q minus mean over p, of each of ``m`` columns, for blocks of masks.
 
     Parameters
@@ -95,8 +105,8 @@ def mean_gaps(
 
     Returns
     -------
-    callable
-        From masks ``(b, n)`` to ``(b, m)``.
+    MeanGaps
+        A function from masks ``(b, n)`` to ``(b, m)``, or from sums.
 
     Notes
     -----
@@ -112,18 +122,44 @@ def mean_gaps(
     [[1.789]]
     """
     measure = gaps_and_errors(numbers, groups, strata, errors=studentize, scale=scale)
-    return _ratios(measure) if studentize else lambda masks: measure(masks)[0]
+    return MeanGaps(measure, studentize)
 
 
-def _ratios(measure: Gaps) -> Callable[[Masks], NDArray[np.float64]]:
-    """Gaps over their standard errors; 0 / 0 is 0, any other gap / 0 is infinite."""
+@dataclass(frozen=True, eq=False)
+class MeanGaps:
+    """Gaps, or gaps over their standard errors, as a function of masks or of sums.
 
-    def ratios(masks: Masks) -> NDArray[np.float64]:
-        gaps, errors = measure(masks)
+    Parameters
+    ----------
+    measure : GapMeasure
+    studentize : bool
+    """
+
+    measure: GapMeasure
+    studentize: bool
+
+    def __call__(self, masks: Masks) -> Floats:
+        return self._ranked(*self.measure(masks))
+
+    def sums(self, statistic: Callable[[Floats], Floats]) -> tuple[Sums, ...]:
+        """A statistic of these gaps, from sums over rows or groups; empty with strata."""
+        units = self.measure.units
+        if units is None:
+            return ()
+
+        def of_sums(sums: Floats, squares: Floats | None, n_p: int) -> Floats:
+            counts = np.full((len(sums), 1), float(n_p))
+            found = self.measure.in_units(units.of_sums(sums, squares, counts))
+            return statistic(self._ranked(*found))
+
+        return (Sums(units.numbers, units.squares, of_sums, units.first),)
+
+    def _ranked(self, gaps: Floats, errors: Floats) -> Floats:
+        """0 / 0 is 0, any other gap / 0 is infinite."""
+        if not self.studentize:
+            return gaps
         flat = np.where(gaps == 0, 0.0, np.copysign(np.inf, gaps))
         return np.divide(gaps, errors, out=flat, where=errors > 0)
-
-    return ratios
 
 
 def gaps_and_errors(
@@ -132,7 +168,7 @@ def gaps_and_errors(
     strata: NDArray[np.intp] | None = None,
     errors: bool = True,
     scale: NDArray[np.float64] | None = None,
-) -> Gaps:
+) -> GapMeasure:
     """Function from masks to gaps and their standard errors, each ``(b, m)``, in original units.
 
     Examples
@@ -143,70 +179,140 @@ def gaps_and_errors(
     [4.] [2.236]
     """
     scaled, unit = standardized(np.asarray(numbers)) if scale is None else (numbers, scale)
-    if groups is None and strata is None:
-        measure = _by_rows(scaled, errors)
+    if strata is not None:
+        return GapMeasure(_in_strata(scaled, groups, strata), unit)
+    units: Units
+    if groups is not None:
+        units = _GroupUnits.of(scaled, groups)
+    elif scaled.shape[1] == 1:
+        units = _RowUnits.of(scaled, errors)
     else:
-        measure = _by_units(scaled, groups, strata)
+        units = _ManyColumns.of(scaled, errors)
+    return GapMeasure(units.of_masks, unit, units)
 
-    def gaps(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        gap, variance = measure(masks)
+
+@dataclass(frozen=True, eq=False)
+class GapMeasure:
+    """Gaps and standard errors of every column.
+
+    Parameters
+    ----------
+    of_masks : callable
+        From masks to gaps and variances, of standardised numbers.
+    scale : (m,) array
+    units : Units, optional
+        The same from sums over rows or groups; None with strata.
+    """
+
+    of_masks: Gaps
+    scale: Floats
+    units: Units | None = None
+
+    def __call__(self, masks: Masks) -> tuple[Floats, Floats]:
+        return self.in_units(self.of_masks(masks))
+
+    def in_units(self, found: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+        """Gaps and standard errors in the units of the numbers."""
+        gap, variance = found
         gap[np.abs(gap) < _ROUNDING] = 0.0
-        return gap * unit, np.sqrt(variance) * unit
-
-    return gaps
+        return gap * self.scale, np.sqrt(variance) * self.scale
 
 
-def _by_rows(columns: Columns, errors: bool) -> Gaps:
-    """The plain case: rows are the units, one stratum."""
-    n, m = columns.shape
-    if m > 1:
-        return _by_rows_of_many(columns, errors)
-    numbers = np.ascontiguousarray(np.asarray(columns)[:, 0])
-    totals = np.array([numbers.sum(), (numbers**2).sum()])  # pairwise sums, for accuracy
+class Units(Protocol):
+    """Gaps and variances from sums over the units (rows or groups) that count as p."""
 
-    def measure(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        sums = masked_moments(masks, numbers) if errors else masked_sums(masks, numbers[:, None])
+    @property
+    def numbers(self) -> Columns: ...
+    @property
+    def squares(self) -> bool | None: ...
+    @property
+    def first(self) -> NDArray[np.intp] | None: ...
+    def of_masks(self, masks: Masks) -> tuple[Floats, Floats]:
+        """From masks of the rows."""
+        ...
+
+    def of_sums(self, sums: Floats, squares: Floats | None, n_p: Floats) -> tuple[Floats, Floats]:
+        """From sums, sums of squares, and the number of units of p, ``(b, 1)``."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class _RowUnits:
+    """The plain case: rows are the units, one column."""
+
+    numbers: Floats  # (n, 1)
+    squares: bool | None
+    totals: Floats
+    first: None = None
+
+    @staticmethod
+    def of(columns: Columns, errors: bool) -> _RowUnits:
+        numbers = np.ascontiguousarray(np.asarray(columns)[:, 0])
+        totals = np.array([numbers.sum(), (numbers**2).sum()])  # pairwise sums, for accuracy
+        return _RowUnits(numbers[:, None], errors, totals)
+
+    def of_masks(self, masks: Masks) -> tuple[Floats, Floats]:
+        numbers = self.numbers[:, 0]
         n_p = mask_counts(masks)[:, None].astype(np.float64)
-        mean_p, mean_q = sums[:, :m] / n_p, (totals[:m] - sums[:, :m]) / (n - n_p)
-        if not errors:
+        if not self.squares:
+            return self.of_sums(masked_sums(masks, self.numbers), None, n_p)
+        sums = masked_moments(masks, numbers)
+        return self.of_sums(sums[:, :1], sums[:, 1:], n_p)
+
+    def of_sums(self, sums: Floats, squares: Floats | None, n_p: Floats) -> tuple[Floats, Floats]:
+        n = len(self.numbers)
+        mean_p, mean_q = sums / n_p, (self.totals[:1] - sums) / (n - n_p)
+        if squares is None:
             return mean_q - mean_p, np.zeros_like(mean_p)
-        variance = _variance_of_mean(sums[:, m:], mean_p, n_p)
-        variance += _variance_of_mean(totals[m:] - sums[:, m:], mean_q, n - n_p)
+        variance = _variance_of_mean(squares, mean_p, n_p)
+        variance += _variance_of_mean(self.totals[1:] - squares, mean_q, n - n_p)
         return mean_q - mean_p, variance
 
-    return measure
 
-
-def _by_rows_of_many(numbers: Columns, errors: bool) -> Gaps:
+@dataclass(frozen=True, eq=False)
+class _ManyColumns:
     """The plain case for many columns: sums of squares are computed only where needed.
 
     With equal sizes the two sums of squares have the same weight in the variance of the gap, and
     their total is that of the pool.
     """
-    n, _ = numbers.shape
-    totals = np.sum([_column_sums(tile) for tile in tiles(numbers)], axis=0)
-    all_squares = np.sum([np.einsum("ij,ij->j", tile, tile) for tile in tiles(numbers)], axis=0)
 
-    @lru_cache(maxsize=1)
-    def squares() -> Columns:
-        return squared(numbers)
+    numbers: Columns
+    squares: bool | None
+    totals: Floats
+    all_squares: Floats
+    first: None = None
 
-    def measure(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    @staticmethod
+    def of(numbers: Columns, errors: bool) -> _ManyColumns:
+        totals = np.sum([_column_sums(tile) for tile in tiles(numbers)], axis=0)
+        squares = np.sum([np.einsum("ij,ij->j", tile, tile) for tile in tiles(numbers)], axis=0)
+        return _ManyColumns(numbers, None if errors else False, totals, squares)
+
+    @cached_property
+    def squared(self) -> Columns:
+        """The squares of all numbers."""
+        return squared(self.numbers)
+
+    def of_masks(self, masks: Masks) -> tuple[Floats, Floats]:
         n_p = mask_counts(masks)[:, None].astype(np.float64)
-        sums = masked_sums(masks, numbers)
-        mean_p, mean_q = sums / n_p, (totals - sums) / (n - n_p)
-        if not errors:
-            return mean_q - mean_p, np.zeros_like(mean_p)
-        if (2 * n_p == n).all():
-            spread = all_squares - n_p * (mean_p**2 + mean_q**2)
-            spread[spread <= _ROUNDING * all_squares] = 0.0
-            return mean_q - mean_p, spread / (n_p * np.maximum(n_p - 1, 1))
-        of_p = masked_sums(masks, squares())
-        variance = _variance_of_mean(of_p, mean_p, n_p)
-        variance += _variance_of_mean(all_squares - of_p, mean_q, n - n_p)
-        return mean_q - mean_p, variance
+        sums = masked_sums(masks, self.numbers)
+        equal = bool((2 * n_p == self.numbers.shape[0]).all())
+        wanted = self.squares is None and not equal
+        return self.of_sums(sums, masked_sums(masks, self.squared) if wanted else None, n_p)
 
-    return measure
+    def of_sums(self, sums: Floats, squares: Floats | None, n_p: Floats) -> tuple[Floats, Floats]:
+        n = self.numbers.shape[0]
+        mean_p, mean_q = sums / n_p, (self.totals - sums) / (n - n_p)
+        if self.squares is False:
+            return mean_q - mean_p, np.zeros_like(mean_p)
+        if squares is None:
+            spread = self.all_squares - n_p * (mean_p**2 + mean_q**2)
+            spread[spread <= _ROUNDING * self.all_squares] = 0.0
+            return mean_q - mean_p, spread / (n_p * np.maximum(n_p - 1, 1))
+        variance = _variance_of_mean(squares, mean_p, n_p)
+        variance += _variance_of_mean(self.all_squares - squares, mean_q, n - n_p)
+        return mean_q - mean_p, variance
 
 
 def _column_sums(numbers: NDArray[np.float64], block: int = 128) -> NDArray[np.float64]:
@@ -226,22 +332,46 @@ def _variance_of_mean(
     return spread / np.maximum(n - 1, 1)
 
 
-def _by_units(
-    columns: Columns,
-    groups: NDArray[np.intp] | None,
-    strata: NDArray[np.intp] | None,
-) -> Gaps:
-    """Groups of rows and strata: sums over units, per sample and stratum."""
-    numbers = np.asarray(columns)
-    n, m = numbers.shape
-    codes = np.arange(n) if groups is None else groups
+@dataclass(frozen=True, eq=False)
+class _GroupUnits:
+    """Groups of rows, one stratum: sums over groups and their sizes."""
+
+    numbers: Floats  # (groups, 3 + 3 m)
+    first: NDArray[np.intp]
+    totals: Floats
+    squares: bool | None = False
+
+    @staticmethod
+    def of(columns: Columns, groups: NDArray[np.intp]) -> _GroupUnits:
+        moments, first = _unit_moments(np.asarray(columns), groups)
+        return _GroupUnits(moments, first, np.add.reduceat(moments, [0], axis=0))
+
+    def of_masks(self, masks: Masks) -> tuple[Floats, Floats]:
+        chosen = masks[:, self.first]
+        sums = np.stack([mask.astype(np.float64) @ self.numbers for mask in chosen])
+        return self.of_sums(sums, None, np.empty(0))
+
+    def of_sums(self, sums: Floats, squares: Floats | None, n_p: Floats) -> tuple[Floats, Floats]:
+        del squares, n_p  # the units of p are among the sums
+        of_p, m = sums[:, None], self.numbers.shape[1] // 3 - 1
+        return _pooled_over_strata(*(_side(side, m) for side in (of_p, self.totals - of_p)))
+
+
+def _unit_moments(numbers: Floats, codes: NDArray[np.intp]) -> tuple[Floats, NDArray[np.intp]]:
+    """Of every unit: 1, rows, rows squared, sums, sums times rows, sums squared; its first row."""
     first, codes = np.unique(codes, return_index=True, return_inverse=True)[1:]
     sums = unit_sums(numbers, codes)  # (units, m)
     sizes = np.bincount(codes).astype(np.float64)[:, None]
-    moments = np.concatenate(
-        [np.ones_like(sizes), sizes, sizes**2, sums, sums * sizes, sums**2], axis=1
-    )
-    stratum = np.zeros(len(first), np.intp) if strata is None else strata[first]
+    parts = [np.ones_like(sizes), sizes, sizes**2, sums, sums * sizes, sums**2]
+    return np.concatenate(parts, axis=1), first
+
+
+def _in_strata(columns: Columns, groups: NDArray[np.intp] | None, strata: NDArray[np.intp]) -> Gaps:
+    """Rows or groups in strata: sums over units, per sample and stratum."""
+    numbers = np.asarray(columns)
+    n, m = numbers.shape
+    moments, first = _unit_moments(numbers, np.arange(n) if groups is None else groups)
+    stratum = strata[first]
     order = np.argsort(stratum, kind="stable")
     starts = np.flatnonzero(np.diff(stratum[order], prepend=-1))
     moments = moments[order]

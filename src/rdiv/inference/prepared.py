@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from rdiv.inference.tiles import Sums
 
 __all__ = ["Masks", "Observed", "Prepared", "Statistic"]
 
@@ -59,6 +62,9 @@ class Prepared:
     refits : bool
         Whether the statistic fits models: the engine then runs one mask per task and may stop
         early.
+    sums : tuple of Sums
+        The same statistic from sums over the rows that count as p, its columns in this order; then
+        large pools are permuted tile by tile. Empty where it is no function of sums.
     losses, gradients : arrays, optional
         Numbers per row, in the order of the pool.
     gradient_owners : tuple of str or None, optional
@@ -81,6 +87,7 @@ class Prepared:
     width: int | None = None
     observed: Callable[[NDArray[np.bool_]], Observed] | None = None
     refits: bool = False
+    sums: tuple[Sums, ...] = ()
     losses: NDArray[np.float64] | None = None
     gradients: NDArray[np.float64] | None = None
     gradient_owners: tuple[str | None, ...] | None = None

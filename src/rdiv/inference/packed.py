@@ -1,0 +1,151 @@
+"""Random subsets as packed bits, and sums over them by tables of all subsets of eight rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.inference.masked_sums import masked_sums
+from rdiv.inference.masks import bernoulli_words
+from rdiv.inference.prepared import Masks
+from rdiv.row_blocks import cut
+
+__all__ = ["PackedMasks", "packed_subsets", "packed_sums"]
+
+Octets = NDArray[np.uint8]
+
+_SPARE = 1.25  # more places are tried than are expected to be needed, so that a second try is rare
+_AT_LEAST = 24
+_MASKS_AT_ONCE = 256
+_MOST_TABLED = 64  # columns
+_FEWEST_MASKS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class PackedMasks:
+    """Masks of `n` rows as bits, ``(b, bytes)``; the highest bit of a byte is its first row."""
+
+    octets: Octets
+    n: int
+
+    def blocks(self, size: int) -> Iterator[Masks]:
+        """The masks, `size` at a time."""
+        for rows in cut(len(self.octets), size):
+            yield np.unpackbits(self.octets[rows], axis=1, count=self.n).view(np.bool_)
+
+
+def packed_subsets(
+    rng: np.random.Generator,
+    counts: NDArray[np.int64],
+    n: int,
+    share: float,
+    *,
+    compiled: bool = False,
+) -> PackedMasks:
+    """Independent uniform subsets of `n` rows, of ``counts[i]`` rows the i-th.
+
+    Parameters
+    ----------
+    counts : (b,) integers
+    share : float
+        About the share of rows in a subset; it only decides how much has to be repaired.
+    compiled : bool
+        Use numba, where it is installed; the subsets are the same.
+
+    Notes
+    -----
+    Independent random bits are a uniform subset of a random size. Places are then tried at random;
+    those that hold the surplus value are a uniform choice of all that do, and as many of them as
+    needed are flipped.
+
+    Examples
+    --------
+    >>> drawn = packed_subsets(np.random.default_rng(0), np.array([3, 40]), 100, 0.2)
+    >>> print([int(mask.sum()) for block in drawn.blocks(2) for mask in block])
+    [3, 40]
+    """
+    words = bernoulli_words(rng, len(counts) * -(-n // 64), share, n)
+    octets = words.astype("<u8", copy=False).view(np.uint8).reshape(len(counts), -1)
+    octets = np.ascontiguousarray(octets[:, : -(-n // 8)])
+    if n % 8:
+        octets[:, -1] &= np.uint8(0xFF << (8 - n % 8) & 0xFF)
+    kernels = _kernels() if compiled else None
+    count = _count_bits if kernels is None else kernels.count
+    flip = _flip if kernels is None else kernels.flip
+    surplus = count(octets) - counts
+    while (rows := np.flatnonzero(surplus)).size:
+        need = np.abs(surplus[rows])
+        held = np.where(surplus[rows] > 0, counts[rows] + need, n - counts[rows] + need) / n
+        ends = np.cumsum(_AT_LEAST + (_SPARE * need / held).astype(np.int64))
+        places = rng.integers(n, size=int(ends[-1]), dtype=np.uint32)
+        flip(octets, rows, surplus, places, ends)
+    return PackedMasks(octets, n)
+
+
+def packed_sums(
+    masks: PackedMasks, columns: NDArray[np.float64], *, compiled: bool = False
+) -> NDArray[np.float64]:
+    """Sums of columns over every mask, ``(b, m)``.
+
+    A few columns are summed by tables of the sums of all subsets of eight rows, which pay from
+    about a hundred masks on; for many columns, or without numba, matrices are multiplied.
+
+    Examples
+    --------
+    >>> masks = PackedMasks(np.packbits([[True, False, True]], axis=1), 3)
+    >>> print(packed_sums(masks, np.array([[1.0, 1.0], [2.0, 4.0], [4.0, 16.0]])))
+    [[ 5. 17.]]
+    """
+    m, kernels = columns.shape[1], _kernels() if compiled else None
+    if kernels is None or m > _MOST_TABLED or len(masks.octets) < _FEWEST_MASKS:
+        blocks = [masked_sums(block, columns) for block in masks.blocks(_MASKS_AT_ONCE)]
+        return np.concatenate(blocks)
+    width = m if m <= 2 else -(-m // 8) * 8  # whole vectors are faster
+    padded = np.zeros((8 * masks.octets.shape[1], width))
+    padded[: masks.n, :m] = columns
+    table_sums = kernels.pair_sums if width == 2 else kernels.table_sums
+    sums: NDArray[np.float64] = table_sums(masks.octets, padded)
+    return sums[:, :m]
+
+
+def _count_bits(octets: Octets) -> NDArray[np.int64]:
+    """Bits of every mask."""
+    ones = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(
+        axis=1, dtype=np.uint8
+    )
+    return np.array([ones[mask].sum(dtype=np.int64) for mask in octets])
+
+
+def _flip(
+    octets: Octets,
+    rows: NDArray[np.intp],
+    surplus: NDArray[np.int64],
+    places: NDArray[np.uint32],
+    ends: NDArray[np.int64],
+) -> None:
+    """Flip surplus bits at the places tried, as many as needed, and count what is left."""
+    start = 0
+    for row, end in zip(rows, ends, strict=True):
+        tried = places[start:end]
+        tried = tried[np.sort(np.unique(tried, return_index=True)[1])]
+        octet, bit = tried >> 3, np.uint8(128) >> (tried & 7).astype(np.uint8)
+        held = (octets[row, octet] & bit) > 0
+        fits = np.flatnonzero(held == (surplus[row] > 0))[: abs(int(surplus[row]))]
+        np.bitwise_xor.at(octets[row], octet[fits], bit[fits])
+        surplus[row] -= np.sign(surplus[row]) * len(fits)
+        start = end
+
+
+@lru_cache(maxsize=1)
+def _kernels() -> Any:
+    """The compiled loops, or None where numba is not installed (the `fast` extra)."""
+    try:
+        from rdiv.inference import packed_kernels
+    except ImportError:
+        return None
+    return packed_kernels

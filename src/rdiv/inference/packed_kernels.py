@@ -1,0 +1,105 @@
+"""Compiled loops over packed masks; importing this needs numba (the `fast` extra)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+__all__ = ["count", "flip", "pair_sums", "table_sums"]
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiled on first use and kept for later processes, where there is a place to keep it."""
+    try:
+        kernel: Callable[..., Any] = numba.njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # no folder that numba may write to
+        kernel = numba.njit(nogil=True)(function)
+    return kernel
+
+
+@_compiled
+def count(octets: Any) -> Any:
+    """Bits of every mask."""
+    ones = np.zeros(256, np.uint8)
+    for value in range(256):
+        ones[value] = (value & 1) + ones[value >> 1]
+    counts = np.zeros(len(octets), np.int64)
+    for row in range(len(octets)):
+        total = 0
+        for octet in octets[row]:
+            total += ones[octet]
+        counts[row] = total
+    return counts
+
+
+@_compiled
+def flip(octets: Any, rows: Any, surplus: Any, places: Any, ends: Any) -> None:
+    """Flip surplus bits at the places tried, as many as needed, and count what is left."""
+    start = 0
+    for i in range(len(rows)):
+        row = rows[i]
+        held, step = surplus[row] > 0, 1 if surplus[row] > 0 else -1
+        for j in range(start, ends[i]):
+            if surplus[row] == 0:
+                break
+            octet, bit = places[j] >> 3, np.uint8(128 >> (places[j] & 7))
+            if ((octets[row, octet] & bit) != 0) == held:
+                octets[row, octet] ^= bit
+                surplus[row] -= step
+        start = ends[i]
+
+
+@_compiled
+def fill(table: Any, rows: Any) -> None:
+    """Sums of all subsets of eight rows, each at the byte that names the subset."""
+    for bit in range(8):
+        row = rows[7 - bit]
+        for value in range(1 << bit):
+            less, more = table[value], table[value + (1 << bit)]
+            for j in range(len(row)):
+                more[j] = less[j] + row[j]
+
+
+@_compiled
+def pair_sums(octets: Any, columns: Any) -> Any:
+    """Sums of two columns, which stay in registers."""
+    b, width = octets.shape
+    group = 16  # tables of so many bytes stay in the cache together
+    sums = np.zeros((b, 2))
+    table = np.zeros((group, 256, 2))
+    for begin in range(0, width, group):
+        stop = min(begin + group, width)
+        for g in range(begin, stop):
+            fill(table[g - begin], columns[8 * g : 8 * g + 8])
+        for row in range(b):
+            left, right = 0.0, 0.0
+            for g in range(begin, stop):
+                value = octets[row, g]
+                left += table[g - begin, value, 0]
+                right += table[g - begin, value, 1]
+            sums[row, 0] += left
+            sums[row, 1] += right
+    return sums
+
+
+@_compiled
+def table_sums(octets: Any, columns: Any) -> Any:
+    """Sums of any number of columns."""
+    b, width = octets.shape
+    group, m = 4, columns.shape[1]
+    sums = np.zeros((b, m))
+    table = np.zeros((group, 256, m))
+    for begin in range(0, width, group):
+        stop = min(begin + group, width)
+        for g in range(begin, stop):
+            fill(table[g - begin], columns[8 * g : 8 * g + 8])
+        for row in range(b):
+            own = sums[row]
+            for g in range(begin, stop):
+                found = table[g - begin, octets[row, g]]
+                for j in range(m):
+                    own[j] += found[j]
+    return sums

@@ -1,0 +1,159 @@
+"""Permutations of large pools, tile by tile: statistics see sums and counts, never rows.
+
+A pool is cut into tiles. How many rows of a tile count as p in each permutation is drawn once for
+all tiles; every tile then draws its own subsets from its own stream, and its sums are added in the
+order of the tiles. So tiles can be worked on in any order, by any number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.inference.masked_sums import Columns
+from rdiv.inference.packed import PackedMasks, packed_subsets, packed_sums
+from rdiv.row_blocks import cut, cut_sizes
+from rdiv.workers import in_threads
+
+__all__ = ["TILE_ROWS", "Sums", "TileDraws", "tiled_statistics"]
+
+Floats = NDArray[np.float64]
+
+TILE_ROWS = 1 << 16
+"""Rows of a tile; smaller pools are one tile and are permuted as a whole."""
+
+COMPILED_FROM = 300_000_000
+"""Rows times permutations; below this, loading numba costs more than it saves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """A statistic as a function of sums over the units that count as p.
+
+    Parameters
+    ----------
+    numbers : (units, m) array
+        What is summed; a unit is a row or a group of rows.
+    squares : bool, optional
+        Whether sums of squares are needed too; None: unless both samples have as many units.
+    statistic : callable
+        From sums ``(b, m)``, sums of squares ``(b, m)`` or None, and the number of units of p to
+        the statistic, ``(b, k)``.
+    first : (units,) array, optional
+        The first row of every unit; None where units are rows.
+    """
+
+    numbers: Columns
+    squares: bool | None
+    statistic: Callable[[Floats, Floats | None, int], Floats]
+    first: NDArray[np.intp] | None = None
+
+    def wants_squares(self, n_p: int) -> bool:
+        """Whether sums of squares are needed when so many units are p."""
+        return 2 * n_p != self.numbers.shape[0] if self.squares is None else self.squares
+
+    def over(
+        self, masks: PackedMasks, rows: slice, n_p: int, *, compiled: bool = False
+    ) -> list[Floats]:
+        """Sums, and sums of squares if needed, over one tile; ``(b, m)`` each."""
+        part, wanted = np.asarray(self.numbers[rows]), self.wants_squares(n_p)
+        columns = np.concatenate([part, part**2], axis=1) if wanted else part
+        sums = packed_sums(masks, columns, compiled=compiled)
+        m = part.shape[1]
+        return [sums[:, :m], sums[:, m:]] if wanted else [sums]
+
+
+@dataclass(frozen=True, eq=False)
+class TileDraws:
+    """Uniform subsets of ``n_p`` of ``n`` units, to be drawn a tile at a time.
+
+    Parameters
+    ----------
+    n, n_p : int
+    counts : (b, tiles) integers
+        Units of each tile that count as p in each permutation.
+    streams : sequence of Generator
+        One per tile.
+
+    Notes
+    -----
+    The counts are multivariate hypergeometric, as those of a uniform subset are; given them, the
+    parts of a uniform subset in the tiles are independent and uniform.
+    """
+
+    n: int
+    n_p: int
+    counts: NDArray[np.int64]
+    streams: Sequence[np.random.Generator]
+
+    @property
+    def compiled(self) -> bool:
+        """Whether there is enough to do for compiled loops to pay."""
+        return self.n * len(self.counts) >= COMPILED_FROM
+
+    @staticmethod
+    def plan(n: int, n_p: int, b: int, rng: np.random.Generator) -> TileDraws:
+        """Draw the counts; the subsets are drawn when they are asked for."""
+        sizes = cut_sizes(n, TILE_ROWS)
+        counting, *streams = rng.spawn(1 + len(sizes))
+        counts = counting.multivariate_hypergeometric(sizes, n_p, size=b, method="marginals")
+        return TileDraws(n, n_p, counts, streams)
+
+    def tile(self, t: int) -> PackedMasks:
+        """The subsets of one tile; to be called once."""
+        size = cut_sizes(self.n, TILE_ROWS)[t]
+        share = self.n_p / self.n
+        return packed_subsets(
+            self.streams[t], self.counts[:, t], size, share, compiled=self.compiled
+        )
+
+
+def tiled_statistics(
+    members: Sequence[Sums],
+    is_p: NDArray[np.bool_],
+    b: int,
+    *,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+) -> Floats:
+    """Statistics of ``b`` random permutations, ``(b, k)``: those of all members side by side.
+
+    Parameters
+    ----------
+    members : sequence of Sums
+        Of the same units.
+    is_p : (n,) mask of the rows
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> gap = Sums(rng.normal(size=(200_000, 1)), False, lambda sums, _, n_p: sums / n_p)
+    >>> found = tiled_statistics([gap], np.arange(200_000) < 50_000, 99, rng=rng)
+    >>> print(found.shape, round(float(found.std() * 50_000**0.5), 1))
+    (99, 1) 0.9
+    """
+    first = members[0].first
+    chosen = is_p if first is None else is_p[first]
+    draws = TileDraws.plan(len(chosen), int(chosen.sum()), b, rng)
+
+    def work(t: int, rows: slice) -> list[list[Floats]]:
+        masks = draws.tile(t)
+        return [member.over(masks, rows, draws.n_p, compiled=draws.compiled) for member in members]
+
+    totals: list[list[Floats]] | None = None
+    for found in in_threads(work, list(enumerate(cut(len(chosen), TILE_ROWS))), n_jobs):
+        if totals is None:
+            totals = found
+            continue
+        for own, more in zip(totals, found, strict=True):
+            for sums, extra in zip(own, more, strict=True):
+                sums += extra
+    assert totals is not None
+    columns = [
+        member.statistic(own[0], own[1] if len(own) > 1 else None, draws.n_p).reshape(b, -1)
+        for member, own in zip(members, totals, strict=True)
+    ]
+    return np.concatenate(columns, axis=1)
