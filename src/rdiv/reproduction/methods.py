@@ -26,6 +26,7 @@ from rdiv.reproduction.power_table import Part
 
 __all__ = [
     "QUICK",
+    "density_refits",
     "kernel_tests",
     "learner_parts",
     "learners",
@@ -49,6 +50,18 @@ def kernel_tests(model: Model) -> dict[str, Any]:
         "H-Div (max)": HDivergence(model, "max"),
         "cross-risk": CrossRisk(model),
         "MMD-O (median)": GaussianMmd(),
+    }
+
+
+def density_refits(model: Model) -> dict[str, Any]:
+    """R-Div beside the tests that fit each side again, for a density that is no kernel density.
+
+    They belong in one part, so that all have the same number of permutations.
+    """
+    return {
+        "R-Div": RDivergence(model),
+        "H-Div": HDivergence(model),
+        "cross-risk": CrossRisk(model),
     }
 
 
@@ -140,11 +153,13 @@ def network_parts(
     name: str = "",
     refitted: Mapping[str, Any] | None = None,
     cell: str = "{n}",
-) -> tuple[Part, Part]:
+) -> tuple[Part, ...]:
     """Tests of one network: those that fit it once, and H-Div, which trains two a permutation.
 
     `seconds` is about what one training on the pool takes; H-Div stops once its decision is
-    certain. `refitted` are the sources of H-Div, where those are fewer.
+    certain. `refitted` are the sources of H-Div, where those are fewer. Where H-Div has fewer
+    permutations than the rest, R-Div is measured with as few on the same draws: fewer cost power,
+    so only equal numbers are compared.
     """
     front = f"{name}-" if name else ""
     fit = Part(
@@ -154,4 +169,10 @@ def network_parts(
         fit, name=f"{front}refits", tests=refits(model), sources=refitted or sources,
         n_resamples=permutations, seconds=seconds * (1 + permutations / 2),
     )  # fmt: skip
-    return fit, refit
+    if permutations == fit.n_resamples:
+        return fit, refit
+    alike = replace(
+        fit, name=f"{front}one-fit-{permutations}", tests={"R-Div": RDivergence(model)},
+        sources=refit.sources, n_resamples=permutations,
+    )  # fmt: skip
+    return fit, alike, refit

@@ -7,23 +7,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rdiv.names import spelled
+from rdiv.errors import InputError
+from rdiv.names import chosen_from, spelled
 from rdiv.reproduction.power_page import dots, page
 from rdiv.reproduction.protocol import Line, Plan, PlanLine, Printed, Run, Scale
 from rdiv.sources import BY_NAME as SOURCES
 from rdiv.studies.power import PowerStudy, run_study
 from rdiv.studies.study import Study, as_study
 
-__all__ = ["COLUMNS", "RATES", "Part", "PowerTable", "Setting", "lines_of", "rate_and_interval"]
+__all__ = ["COLUMNS", "RATES", "Part", "PowerTable", "Setting", "lines_of", "rate_and_interval", "rows_tested"]
 
 
 RATES = ("trials", "rejections", "rate", "low", "high")
 COLUMNS = (
-    "table", "scale", "seed", "cell", "method", "test", "model", "protocol", "n_p", "n_q",
-    "resamples", "alpha", "paper", "paper_se", *RATES, "se", *(f"null_{name}" for name in RATES),
-    "seconds", "note",
+    "table", "scale", "seed", "part", "cell", "method", "test", "model", "protocol", "n_p", "n_q",
+    "tested", "resamples", "repeats", "alpha", "paper", "paper_se", *RATES, "se",
+    *(f"null_{name}" for name in RATES), "seconds", "note",
 )  # fmt: skip
 DIGITS = 4
+LEAST_ROWS = 8
 
 
 def lines_of(head: Line, part: Part, found: PowerStudy, paper: Printed) -> list[Line]:
@@ -38,18 +40,22 @@ def lines_of(head: Line, part: Part, found: PowerStudy, paper: Printed) -> list[
     lines = []
     for side in sides.values():
         power, null = side[False], side[True]
-        label = part.cell.format(
-            n=power["n_p"], source=sources[power["source"]], alpha=f"{power['alpha']:g}"
+        tested = rows_tested(power["n_p"], power["protocol"])
+        label = part.label(
+            power["n_p"], sources[power["source"]], power["alpha"], tested=tested
         )
         method = methods[power["discrepancy"], power["model"]]
         reported = paper.get(method, label)
         line = {
             **head,
+            "part": part.name,
             "cell": label,
             "method": method,
             "test": power["discrepancy"],
             **{name: power[name] for name in ("model", "protocol", "n_p", "n_q", "alpha")},
+            "tested": tested,
             "resamples": part.n_resamples,
+            "repeats": part.repeats,
             "paper": None if reported is None else reported.rate,
             "paper_se": None if reported is None else reported.se,
             **{name: power[name] for name in RATES},
@@ -75,6 +81,17 @@ def rate_and_interval(rejections: int, trials: int) -> tuple[float, float, float
     interval = binomtest(rejections, trials).proportion_ci(method="wilson")
     values = (rejections / trials, float(interval.low), float(interval.high))
     return tuple(_rounded(value) for value in values)
+
+
+def rows_tested(n: int, protocol: str) -> int:
+    """Rows of p that decide: a test that learns on a half of its draw has the other half left.
+
+    Examples
+    --------
+    >>> print(rows_tested(1000, "whole"), rows_tested(1000, "half"), rows_tested(1000, "fresh"))
+    1000 500 1000
+    """
+    return n // 2 if protocol == "half" else n
 
 
 def _methods(part: Part, found: PowerStudy) -> dict[tuple[str, str | None], str]:
@@ -111,9 +128,13 @@ class Part:
         As in `rdiv.power_study`.
     alphas : tuple of float
     cell : str
-        How a column of the table is called, with ``{n}``, ``{source}`` and ``{alpha}``.
+        How a column of the table is called, with ``{n}`` (rows a side), ``{twice}`` (two times
+        that), ``{N}`` (two times the rows a side that are tested: what the paper calls N),
+        ``{source}`` and ``{alpha}``.
     seconds : float
         About what one trial of all tests takes on one core.
+    folder : str
+        Where its trials are kept, if not under its name.
     """
 
     name: str
@@ -127,11 +148,27 @@ class Part:
     alphas: tuple[float, ...] = (0.05,)
     cell: str = "{n}"
     seconds: float = 1.0
+    folder: str = ""
+
+    @property
+    def what(self) -> str:
+        """Its name, its tests and how many rows a side they see."""
+        return f"{self.name}: {', '.join(self.tests)} at {', '.join(map(str, self.sizes))} a side"
+
+    def of_sizes(self, sizes: tuple[int, ...]) -> Part:
+        """The same study of other sizes, whose trials are kept elsewhere."""
+        return replace(self, sizes=sizes, folder="-".join([self.name, *map(str, sizes)]))
 
     @property
     def draws(self) -> int:
         """Pairs of samples, null and not, that all tests see."""
         return 2 * self.trials * self.repeats * len(self.sizes) * len(self.sources)
+
+    def label(self, n: int, source: str, alpha: float, *, tested: int) -> str:
+        """What the cell of a source, a size and a level is called."""
+        return self.cell.format(
+            n=n, twice=2 * n, N=2 * tested, source=source, alpha=f"{alpha:g}"
+        )
 
     def study(self, run: Run) -> Study:
         """The study behind it."""
@@ -187,10 +224,27 @@ class PowerTable:
         """What a run at a scale consists of."""
         setting = self.scales[scale]
         lines = tuple(
-            PlanLine(f"{part.name}: {', '.join(part.tests)}", part.draws, part.seconds)
+            PlanLine(part.what, part.draws, part.seconds)
             for part in setting.parts
         )
         return Plan(self.name, scale, setting.about, lines)
+
+    def narrowed(self, scale: Scale, parts: Sequence[str], sizes: Sequence[int]) -> PowerTable:
+        """The table with some of its parts at a scale, at other sizes if any are given.
+
+        Examples
+        --------
+        >>> from rdiv.reproduction import BY_NAME
+        >>> print(BY_NAME["blob"].narrowed("laptop", ["gmm-one-fit"], [30]).plan("laptop").lines[0])
+        PlanLine(what='gmm-one-fit: R-Div, score, omnibus at 30 a side', trials=200, seconds=0.02)
+        """
+        setting = self.scales[scale]
+        known = {part.name: part for part in setting.parts}
+        what = f"part of {self.name} at {scale} scale"
+        chosen = [chosen_from(known, name, what) for name in parts] or list(known.values())
+        if sizes:
+            chosen = [part.of_sizes(_checked_sizes(sizes)) for part in chosen]
+        return replace(self, scales={**self.scales, scale: replace(setting, parts=tuple(chosen))})
 
     def measure(self, run: Run) -> list[Line]:
         """Run the studies that are not finished, and set the paper's numbers beside the rates."""
@@ -204,7 +258,7 @@ class PowerTable:
                 study,
                 n_jobs=run.n_jobs,
                 scheduler=run.scheduler,
-                out=None if run.kept is None else Path(run.kept) / part.name,
+                out=None if run.kept is None else Path(run.kept) / (part.folder or part.name),
                 progress=_shifted(run.progress, before, total),
             )
             before += part.draws * len(part.tests)
@@ -219,6 +273,13 @@ class PowerTable:
     def figure(self, lines: Sequence[Line]) -> str:
         """Rates, the paper's numbers and the nulls as dots with intervals."""
         return dots(lines)
+
+
+def _checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
+    for n in sizes:
+        if n < LEAST_ROWS:
+            raise InputError(f"a size is a number of rows a side of at least {LEAST_ROWS}, got {n}.")
+    return tuple(dict.fromkeys(sizes))
 
 
 def _by_cell(lines: list[Line]) -> list[Line]:

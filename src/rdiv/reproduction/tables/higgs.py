@@ -21,9 +21,12 @@ MMD-D   0.113±0.013  0.304±0.035  0.403±0.050  0.699±0.047  0.952±0.024  1.
 H-Div   0.240±0.020  0.380±0.040  0.685±0.015  0.930±0.010  1.000±0.000  1.000±0.000  0.847
 R-Div   1.000±0.000  1.000±0.000  1.000±0.000  1.000±0.000  1.000±0.000  1.000±0.000  1.000
 """)
-SIZES = (1000, 2000, 3000, 5000, 8000, 10000)
 SOURCES = {"higgs": Higgs()}
 TESTS = kernel_tests(KernelDensity())
+SCOTT = kernel_tests(KernelDensity("scott"))
+LARGE = {name: TESTS[name] for name in ("R-Div", "H-Div", "H-Div (max)")}
+SIZES = tuple(int(cell) // 2 for cell in PAPER.cells)
+CELL = "{N}"
 
 TABLE = PowerTable(
     name="higgs",
@@ -34,16 +37,19 @@ TABLE = PowerTable(
         "smoke": Setting(
             "60 rows, 3 trials.",
             (
-                once(TESTS, SOURCES, (60,), 3, 0.1),
-                *learner_parts(SOURCES, (60,), 1, 1, 2.0, QUICK),
+                once(TESTS, SOURCES, (60,), 3, 0.1, cell=CELL),
+                once(SCOTT, SOURCES, (60,), 3, 0.1, name="one-fit-scott", cell=CELL),
+                *learner_parts(SOURCES, (60,), 1, 1, 2.0, QUICK, cell=CELL),
             ),
         ),
         "laptop": Setting(
             "N = 1000 only; 100 trials for tests that fit once, 40 for those that learn; 99 "
             "permutations; the four jet angles as columns.",
             (
-                once(TESTS, SOURCES, (1000,), 100, 1.0),
-                *learner_parts(SOURCES, (1000,), 40, 4, 9.0),
+                once(TESTS, SOURCES, (500, 1000), 100, 0.6, cell=CELL),
+                once(SCOTT, SOURCES, (500, 1000), 100, 0.6, name="one-fit-scott", cell=CELL),
+                once(LARGE, SOURCES, (1500, 2500), 100, 0.8, name="one-fit-large", cell=CELL),
+                *learner_parts(SOURCES, (500, 1000), 40, 4, 6.0, cell=CELL),
             ),
         ),
         "paper": Setting(
@@ -51,8 +57,9 @@ TABLE = PowerTable(
             "angles as columns, which the literature means by four features. From N = 3000 on the "
             "draws overlap in the file that is at hand.",
             (
-                once(TESTS, SOURCES, SIZES, 100, 60.0),
-                *learner_parts(SOURCES, SIZES, 100, 10, 40.0),
+                once(TESTS, SOURCES, SIZES, 100, 20.0, cell=CELL),
+                once(SCOTT, SOURCES, SIZES, 100, 20.0, name="one-fit-scott", cell=CELL),
+                *learner_parts(SOURCES, SIZES, 100, 10, 25.0, cell=CELL),
             ),
         ),
     },
