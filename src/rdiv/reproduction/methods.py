@@ -126,10 +126,12 @@ def learner_parts(
     *,
     cell: str = "{n}",
     alphas: tuple[float, ...] = (0.05,),
+    fresh_sizes: tuple[int, ...] = (),
 ) -> tuple[Part, Part]:
     """Tests that learn: in every draw on its half, and once a repeat on a draw of their own.
 
-    `trials` is for the first; `repeats` trainings share as many trials in the second.
+    `trials` is for the first; `repeats` trainings share as many trials in the second. The second
+    tests all the rows that it draws, so it may draw `fresh_sizes` instead: half as many.
     """
     chosen = learners() if tests is None else tests
     half = Part(
@@ -137,7 +139,7 @@ def learner_parts(
     )
     fresh = replace(
         half, name="learners-fresh", trials=trials // repeats, repeats=repeats, train="fresh",
-        seconds=seconds / 3,
+        seconds=seconds / 3, sizes=fresh_sizes or sizes,
     )  # fmt: skip
     return half, fresh
 

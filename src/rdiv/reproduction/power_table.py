@@ -15,7 +15,16 @@ from rdiv.sources import BY_NAME as SOURCES
 from rdiv.studies.power import PowerStudy, run_study
 from rdiv.studies.study import Study, as_study
 
-__all__ = ["COLUMNS", "RATES", "Part", "PowerTable", "Setting", "lines_of", "rate_and_interval", "rows_tested"]
+__all__ = [
+    "COLUMNS",
+    "RATES",
+    "Part",
+    "PowerTable",
+    "Setting",
+    "lines_of",
+    "rate_and_interval",
+    "rows_tested",
+]
 
 
 RATES = ("trials", "rejections", "rate", "low", "high")
@@ -41,9 +50,7 @@ def lines_of(head: Line, part: Part, found: PowerStudy, paper: Printed) -> list[
     for side in sides.values():
         power, null = side[False], side[True]
         tested = rows_tested(power["n_p"], power["protocol"])
-        label = part.label(
-            power["n_p"], sources[power["source"]], power["alpha"], tested=tested
-        )
+        label = part.label(power["n_p"], sources[power["source"]], power["alpha"], tested=tested)
         method = methods[power["discrepancy"], power["model"]]
         reported = paper.get(method, label)
         line = {
@@ -166,9 +173,7 @@ class Part:
 
     def label(self, n: int, source: str, alpha: float, *, tested: int) -> str:
         """What the cell of a source, a size and a level is called."""
-        return self.cell.format(
-            n=n, twice=2 * n, N=2 * tested, source=source, alpha=f"{alpha:g}"
-        )
+        return self.cell.format(n=n, twice=2 * n, N=2 * tested, source=source, alpha=f"{alpha:g}")
 
     def study(self, run: Run) -> Study:
         """The study behind it."""
@@ -205,6 +210,11 @@ class PowerTable:
     scales : mapping from scale to Setting
     remarks : tuple of str
         What differs from the paper, and why.
+    counted : str
+        What the paper calls N here, and how many rows a side that is.
+    differs : str
+        Why the paper's numbers are not those of our cells, in a few words; empty where they can be
+        compared.
 
     Examples
     --------
@@ -219,14 +229,13 @@ class PowerTable:
     paper: Printed
     scales: Mapping[Scale, Setting]
     remarks: tuple[str, ...] = ()
+    counted: str = ""
+    differs: str = ""
 
     def plan(self, scale: Scale) -> Plan:
         """What a run at a scale consists of."""
         setting = self.scales[scale]
-        lines = tuple(
-            PlanLine(part.what, part.draws, part.seconds)
-            for part in setting.parts
-        )
+        lines = tuple(PlanLine(part.what, part.draws, part.seconds) for part in setting.parts)
         return Plan(self.name, scale, setting.about, lines)
 
     def narrowed(self, scale: Scale, parts: Sequence[str], sizes: Sequence[int]) -> PowerTable:
@@ -278,7 +287,9 @@ class PowerTable:
 def _checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
     for n in sizes:
         if n < LEAST_ROWS:
-            raise InputError(f"a size is a number of rows a side of at least {LEAST_ROWS}, got {n}.")
+            raise InputError(
+                f"a size is a number of rows a side of at least {LEAST_ROWS}, got {n}."
+            )
     return tuple(dict.fromkeys(sizes))
 
 

@@ -10,8 +10,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from rdiv.names import chosen_from
 from rdiv.errors import InputError
+from rdiv.names import chosen_from
 from rdiv.reproduction.protocol import Line, Run, Scale, Table, as_scale
 
 __all__ = ["Reproduced", "as_csv", "command", "narrowed", "read_csv", "reproduce", "write"]
