@@ -8,78 +8,35 @@ rows, the same model and the same number of permutations.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from scipy.stats import binom
+from tools.results_book import (
+    FOUR,
+    KDE,
+    SCOTT,
+    TEN,
+    Book,
+    Line,
+    Statement,
+    at,
+    mean,
+    of,
+    text,
+    versus,
+)
 
 from rdiv.reproduction.power_page import spread
 from rdiv.reproduction.running import command
 from rdiv.reproduction.tables.noisy_labels import surely_gains
-from rdiv.reproduction.tables.overfitting import t_interval
-
-Line = dict[str, Any]
 
 STANDS, FALLS, OPEN = "What stands", "What does not", "What is open, and why"
 VERDICTS = (STANDS, FALLS, OPEN)
 BEYOND = ("cross-risk", "score", "omnibus")  # tests that the paper does not have
-KDE, SCOTT = "kde", "kde(bandwidth='scott')"
-TEN, FOUR = "gmm(components=10)", "gmm(components=4)"
 SUPERVISED = (
     "pacs", "pacs-size", "colored-mnist", "corruption-cifar10", "corruption-imagenet",
     "architectures",
 )  # fmt: skip
 FULL = 0.995  # an interval that reaches it does not exclude a power of 1.000
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A claim in a few words, what was found, the verdict, and the command that measures it."""
-
-    claim: str
-    found: str
-    verdict: str
-    command: str
-
-    def __str__(self) -> str:
-        return f"- **{self.claim}.** {self.found} `{self.command}`"
-
-
-@dataclass(frozen=True)
-class Book:
-    """The lines of every table that was measured."""
-
-    lines: dict[str, list[Line]]
-
-    def pick(
-        self, table: str, method: str, cell: str, *, model: str = KDE, resamples: int = 99
-    ) -> Line | None:
-        """The line of a test of all rows in a cell; of several the one with most trials."""
-        wanted = (method, cell, model, resamples, "whole")
-        names = ("method", "cell", "model", "resamples", "protocol")
-        some = [x for x in self.of(table) if tuple(x[name] for name in names) == wanted]
-        return max(some, key=lambda line: line["trials"], default=None)
-
-    def of(self, table: str) -> list[Line]:
-        """Lines of a table of powers at level 0.05."""
-        return [x for x in self.lines.get(table, []) if x["alpha"] == 0.05]
-
-    def cells(self, table: str) -> list[str]:
-        """Cells of a table at level 0.05."""
-        return list(dict.fromkeys(line["cell"] for line in self.of(table)))
-
-    def pair(self, table: str, cell: str, model: str, other: str) -> tuple[Line, Line] | None:
-        """R-Div and another test at the same rows, permutations and trials, if both are there."""
-        keys = ("cell", "model", "resamples", "tested", "trials", "protocol")
-        here = [x for x in self.of(table) if (x["cell"], x["model"]) == (cell, model)]
-        found = [
-            (r, x)
-            for r in here
-            for x in here
-            if r["method"] == "R-Div" and x["method"] == other
-            if all(r[key] == x[key] for key in keys)
-        ]
-        return max(found, key=lambda both: both[0]["trials"], default=None)
 
 
 def statements(book: Book) -> Iterator[Statement]:
@@ -325,9 +282,9 @@ def mnist(book: Book) -> Statement | None:
     return Statement(
         "MNIST, power 1.000 from N = 200 on",
         f"On stand-in GAN digits, {lines['script']['n']} a side, with the script's settings R-Div "
-        f"rejects in {said['script']} draws, but also in {said['real']} of real against real digits "
-        f"of which one side was enlarged as the script does, and in {said['alike']} where both "
-        "sides were enlarged alike.",
+        f"rejects in {said['script']} draws, but also in {said['real']} of real against real "
+        f"digits of which one side was enlarged as the script does, and in {said['alike']} where "
+        "both sides were enlarged alike.",
         OPEN,
         command("overfitting", lines["script"]["scale"], lines["script"]["seed"]),
     )
@@ -386,29 +343,3 @@ CLAIMS: tuple[Callable[[Book], Statement | None], ...] = (
     one_fit, levels, higgs_rank, higgs_larger, higgs_power, blob_best, blob_variance,
     hdgm_dimension, overfitting_sup, hdgm_size, mnist, overfitting_gap, supervised, noisy,
 )  # fmt: skip
-
-
-def at(line: Line) -> str:
-    """The command that measures a line."""
-    return command(line["table"], line["scale"], line["seed"], [line["part"]], [line["n_p"]])
-
-
-def text(line: Line) -> str:
-    """A rate with its interval."""
-    return f"{line['rate']:.2f} [{line['low']:.2f}, {line['high']:.2f}]"
-
-
-def of(line: Line) -> str:
-    """Rejections of trials."""
-    return f"{line['rejections']} of {line['trials']}"
-
-
-def versus(r: Line, other: Line) -> str:
-    """R-Div and another test in one breath."""
-    return f"R-Div rejects in {of(r)}, {other['method']} in {of(other)}"
-
-
-def mean(line: Line) -> str:
-    """A gap in nats with its t interval."""
-    low, high = t_interval(line["gap"], line["gap_sd"], line["draws"])
-    return f"{line['gap']:.1f} [{low:.1f}, {high:.1f}]"

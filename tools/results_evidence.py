@@ -19,7 +19,7 @@ SCRIPTS = (
      "utils.py", 40, 47),
     ("HDGM: a mixture of four Gaussians", "hdgm.py", 42, 43),
     ("HDGM: `--n` counts rows of one of two clusters", "hdgm.py", 23, 23),
-    ("Blob: 10-fold cross-validation of the bandwidth, one for each sample", "blob_kde.py", 118, 131),
+    ("Blob: bandwidth by 10-fold cross-validation, one for each sample", "blob_kde.py", 118, 131),
     ("Blob: a mixture of ten Gaussians", "blob_gmm.py", 22, 22),
     ("Blob: the draws of a trial do not depend on the trial (mixture)", "blob_gmm.py", 101, 109),
     ("Blob: the same with a kernel density", "blob_kde.py", 138, 140),
@@ -38,8 +38,8 @@ WITHDRAWN = (
     "real and real digits (table of overfitting). What will be measured: H-Div and the other sizes "
     "with the script's settings.",
     "*A discrepancy of 1.5e-3 is not on the scale of mean losses* (noisy labels). A network that "
-    "fits all its labels has such losses; ours was trained for 8 epochs. What will be measured: the "
-    "same curves of a network trained until it fits them.",
+    "fits all its labels has such losses; ours was trained for 8 epochs. What will be measured: "
+    "the same curves of a network trained until it fits them.",
     "*Precision equals recall only at gamma = 0.2* as a contradiction of the paper. It is true of "
     "precision and recall; the script logs accuracy and recall, which meet between 0.2 and 0.5.",
     "Verdicts from H-Div with 19 permutations beside R-Div with 99, and from the paper's number at "

@@ -19,15 +19,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.results_claims import Book, Line, statements, summary  # noqa: E402
+from tools.results_book import Book, Line  # noqa: E402
+from tools.results_claims import statements, summary  # noqa: E402
 from tools.results_evidence import evidence, withdrawn  # noqa: E402
 
 from rdiv.reproduction import BY_NAME  # noqa: E402
-from rdiv.reproduction.power_table import (  # noqa: E402
-    PowerTable,
-    rate_and_interval,
-    rows_tested,
-)
+from rdiv.reproduction.parts import rows_tested  # noqa: E402
+from rdiv.reproduction.power_table import PowerTable, rate_and_interval  # noqa: E402
 from rdiv.reproduction.protocol import SCALES  # noqa: E402
 from rdiv.reproduction.running import as_csv, command, read_csv  # noqa: E402
 
@@ -37,25 +35,26 @@ INTRO = """\
 
 <!-- Written by tools/results_page.py from docs/measured/results/*.csv; do not edit. -->
 
-The tables and figures of the R-divergence paper about test power, by one command each. The paper's N
-counts the rows of each dataset, half of which tune and half of which are tested: **N = 1000 is a
+The tables and figures of the R-divergence paper about test power, by one command each. The paper's
+N counts the rows of each dataset, half of which tune and half of which are tested: **N = 1000 is a
 test of 500 rows a side**, and ours are named with every number.\
 """
 READING = """\
-A line of a table is one test in one cell, with the rows a side that are tested, its permutations, its
-trials and how often it rejects when nothing differs. A test that learns does so on the other half of
-its draw, or on another draw as Liu et al. (2020) do; trials of the latter share a few trainings, so
-their intervals are too narrow. Tests are compared only at the same rows, the same model and the same
-number of permutations. The paper's number stands beside ours only where N / 2 rows a side were
-tested; "paper is" says whether it lies above our interval, below or inside it, two of its standard
-errors granted. R-Div here ranks the gap over its standard error; the paper's is the gap itself.
+A line of a table is one test in one cell, with the rows a side that are tested, its permutations,
+its trials and how often it rejects when nothing differs. A test that learns does so on the other
+half of its draw, or on another draw as Liu et al. (2020) do; trials of the latter share a few
+trainings, so their intervals are too narrow. Tests are compared only at the same rows, the same
+model and the same number of permutations. The paper's number stands beside ours only where N / 2
+rows a side were tested; "paper is" says whether it lies above our interval, below or inside it, two
+of its standard errors granted. R-Div here ranks the gap over its standard error; the paper's is the
+gap itself.
 
-Why R-Div misses what other tests see: [the limits of R-Div](../guide/limits.md). How to run a table, a
-part of one or other sizes: [measure the paper again](../guide/reproduction.md).\
+Why R-Div misses what other tests see: [the limits of R-Div](../guide/limits.md). How to run a
+table, a part of one or other sizes: [measure the paper again](../guide/reproduction.md).\
 """
 KEYS = (
-    "scale", "seed", "part", "cell", "method", "model", "protocol", "n_p", "n", "resamples", "alpha",
-    "share",
+    "scale", "seed", "part", "cell", "method", "model", "protocol", "n_p", "n", "resamples",
+    "alpha", "share",
 )  # fmt: skip
 
 

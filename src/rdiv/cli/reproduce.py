@@ -44,7 +44,8 @@ OutFolder = Annotated[
         "--out",
         metavar="DIR",
         help="Folder for the page, the numbers, the picture and finished trials; the same command "
-        "continues there. By default reproduced/TABLE-SCALE, with the parts and sizes asked for at its end.",
+        "continues there. By default reproduced/TABLE-SCALE, with the parts and sizes asked for "
+        "at its end.",
         show_default=False,
     ),
 ]

@@ -22,7 +22,7 @@ from rdiv.discrepancies import (
 from rdiv.models.networks.default_networks import NetworkClassifier
 from rdiv.models.networks.training import Training
 from rdiv.models.protocol import Model
-from rdiv.reproduction.power_table import Part
+from rdiv.reproduction.parts import Part
 
 __all__ = [
     "QUICK",

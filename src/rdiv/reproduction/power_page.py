@@ -117,7 +117,8 @@ def rows_text(line: Line) -> str:
     if line["protocol"] == "half":
         return f"{tested}, learned on {tested}"
     if line["protocol"] == "fresh":
-        return f"{tested}, learned on {tested} others ({line['repeats']} trainings)"
+        often = "1 training" if line["repeats"] == 1 else f"{line['repeats']} trainings"
+        return f"{tested}, learned on {tested} others ({often})"
     return str(tested)
 
 

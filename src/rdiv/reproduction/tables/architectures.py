@@ -5,7 +5,8 @@ from __future__ import annotations
 from rdiv.models import ConvNeXt, ResNet18, SeNet, Training, ViT
 from rdiv.models.protocol import Model
 from rdiv.reproduction.methods import model_tests, network_parts, once
-from rdiv.reproduction.power_table import Part, PowerTable, Setting
+from rdiv.reproduction.parts import Part, Setting
+from rdiv.reproduction.power_table import PowerTable
 from rdiv.reproduction.protocol import paired
 from rdiv.sources import CorruptedCifar10
 

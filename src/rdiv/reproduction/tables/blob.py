@@ -13,7 +13,8 @@ from rdiv.reproduction.methods import (
     model_tests,
     once,
 )
-from rdiv.reproduction.power_table import Part, PowerTable, Setting
+from rdiv.reproduction.parts import Part, Setting
+from rdiv.reproduction.power_table import PowerTable
 from rdiv.reproduction.protocol import Printed
 from rdiv.sources import Blob
 
@@ -95,9 +96,9 @@ TABLE = PowerTable(
         "(`blob_gmm.py`). Both models are here; leave-one-out stands for the cross-validation.",
         "The script's ten trials, over which a variance would be taken, repeat the same draws: "
         "their seed is `11 * k + 10 + n`, without the number of the trial (`blob_gmm.py`, line "
-        "109, and `blob_kde.py`, line 140). With the mixture they are copies: run with fewer draws, "
-        "three trials gave the same statistics to the last digit. With the kernel density only the "
-        "bandwidth changes. A spread over fresh draws is in the rows with 1000 trials.",
+        "109, and `blob_kde.py`, line 140). With the mixture they are copies: run with fewer "
+        "draws, three trials gave the same statistics to the last digit. With the kernel density "
+        "only the bandwidth changes. A spread over fresh draws is in the rows with 1000 trials.",
         "Under one kernel density of both samples, round and stretched clusters have similar mean "
         "losses. Tests that let each sample have a model of its own (H-Div, cross-risk), or ask in "
         "which direction the model would move (score), look at the difference itself.",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rdiv.models import Mlp, Training
 from rdiv.reproduction.methods import QUICK, learner_parts, learners, network_parts
-from rdiv.reproduction.power_table import PowerTable, Setting
+from rdiv.reproduction.parts import Setting
+from rdiv.reproduction.power_table import PowerTable
 from rdiv.reproduction.protocol import printed
 from rdiv.sources import ColoredMnist
 
@@ -42,8 +43,9 @@ TABLE = PowerTable(
             ),
         ),
         "laptop": Setting(
-            "100 digits a side; the paper's network, 10 epochs; 20 trials; H-Div with 19 permutations, "
-            "trained afresh for each; tests that learn see the inputs only (networks: 20 epochs).",
+            "100 digits a side; the paper's network, 10 epochs; 20 trials; H-Div with 19 "
+            "permutations, trained afresh for each; tests that learn see the inputs only "
+            "(networks: 20 epochs).",
             (
                 *network_parts(Mlp(epochs=10), BOTH, (100,), 20, 0.2, cell=CELL),
                 *learner_parts(PLAIN, (100,), 20, 2, 5.0, learners(Training(epochs=20)), cell=CELL),

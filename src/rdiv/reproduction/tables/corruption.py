@@ -8,7 +8,8 @@ from typing import Any
 
 from rdiv.models import ResNet18, Training
 from rdiv.reproduction.methods import model_tests, network_parts, once
-from rdiv.reproduction.power_table import PowerTable, Setting
+from rdiv.reproduction.parts import Setting
+from rdiv.reproduction.power_table import PowerTable
 from rdiv.reproduction.protocol import paired
 from rdiv.sources import CorruptedCifar10, CorruptedImagenet
 
@@ -88,7 +89,8 @@ CIFAR10_TABLE = PowerTable(
             ),
         ),
         "paper": Setting(
-            "N = 5000, so 2500 images a side; ResNet18 of full size, K = 100, Z = 100, highest severity.",
+            "N = 5000, so 2500 images a side; ResNet18 of full size, K = 100, Z = 100, highest "
+            "severity.",
             network_parts(
                 ResNet18(), CIFAR10(32, *PAPER.cells), (2500,), 100, 7000.0, permutations=99,
                 cell=CELL,
@@ -141,7 +143,8 @@ IMAGENET_TABLE = PowerTable(
             ),
         ),
         "paper": Setting(
-            "N = 1000, so 500 images a side, which is the whole file, at 64 x 64 pixels; ResNet18 of full size, K = 100, Z = 100, highest severity.",
+            "N = 1000, so 500 images a side, which is the whole file, at 64 x 64 pixels; ResNet18 "
+            "of full size, K = 100, Z = 100, highest severity.",
             network_parts(
                 ResNet18(), IMAGENET(64, *IMAGENET_PAPER.cells), (500,), 100, 4400.0,
                 permutations=99, cell=CELL,

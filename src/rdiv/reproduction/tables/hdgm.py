@@ -11,7 +11,8 @@ from rdiv.reproduction.methods import (
     model_tests,
     once,
 )
-from rdiv.reproduction.power_table import Part, PowerTable, Setting
+from rdiv.reproduction.parts import Part, Setting
+from rdiv.reproduction.power_table import PowerTable
 from rdiv.reproduction.protocol import Printed
 from rdiv.sources import Hdgm
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rdiv.models import KernelDensity
 from rdiv.reproduction.methods import QUICK, kernel_tests, learner_parts, once
-from rdiv.reproduction.power_table import PowerTable, Setting
+from rdiv.reproduction.parts import Setting
+from rdiv.reproduction.power_table import PowerTable
 from rdiv.reproduction.protocol import printed
 from rdiv.sources import Higgs
 
@@ -37,9 +38,9 @@ TABLE = PowerTable(
     name="higgs",
     about="HIGGS: power against the number of rows",
     where="Table on HIGGS in section 5.2 of the paper; kernel density, level 0.05.",
-    counted="N counts the rows of each dataset, half of which tune and half of which are tested: the "
-    "published README runs the script with 500 rows a side for N = 1000 and 5000 for N = 10000. A "
-    "cell holds the tests that see N / 2 rows a side.",
+    counted="N counts the rows of each dataset, half of which tune and half of which are tested: "
+    "the published README runs the script with 500 rows a side for N = 1000 and 5000 for N = "
+    "10000. A cell holds the tests that see N / 2 rows a side.",
     paper=PAPER,
     scales={
         "smoke": Setting(
@@ -77,13 +78,14 @@ TABLE = PowerTable(
         "is always the first (lines 47 to 50): it rejects whatever it is given, two samples of one "
         "distribution included. It also compares densities, not log densities (line 23).",
         "The script's bandwidth is Scott's (line 31); ours are named beside every row.",
-        "Our rows are UCI HIGGS events gathered from public copies, not the literature's file, which "
-        "could not be checked; its four columns are taken to be the four jet angles.",
+        "Our rows are UCI HIGGS events gathered from public copies, not the literature's file, "
+        "which could not be checked; its four columns are taken to be the four jet angles.",
         "H-Div is shown with both ways to join its two gains. `max` contains half of R-Div to "
         "first order, so the two see the same rows.",
         "The rows ME to MMD-D seem to be those of Liu et al. (2020): the average of MMD-D is the "
         "same 0.579. Their networks were trained with other settings than ours, and on a draw of "
-        "their own. Whether their N is that of this table is not known, so no verdict rests on them.",
+        "their own. Whether their N is that of this table is not known, so no verdict rests on "
+        "them.",
         "Under the density of both, rows of one sample are less likely than those of the other on "
         "the whole, though no place shows it: R-Div adds that up over all rows, where the others "
         "look for places or directions in which the samples differ.",

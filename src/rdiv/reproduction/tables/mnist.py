@@ -7,7 +7,8 @@ from dataclasses import replace
 from rdiv.discrepancies import CrossRisk, GaussianMmd
 from rdiv.models import Training, Vae
 from rdiv.reproduction.methods import QUICK, learner_parts, learners, network_parts
-from rdiv.reproduction.power_table import Part, PowerTable, Setting
+from rdiv.reproduction.parts import Part, Setting
+from rdiv.reproduction.power_table import PowerTable
 from rdiv.reproduction.protocol import printed
 from rdiv.sources import Mnist
 

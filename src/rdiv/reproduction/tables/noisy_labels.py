@@ -70,14 +70,15 @@ REMARKS = (
     "The paper writes `risk(clean) - risk(noisy)` (here `difference`), which has no lower bound; "
     "its published script minimises `0.7 risk(clean) + 0.3 risk(noisy)` (`weighted`; `CIFAR10.py`, "
     "line 289). The bounded `complementary` loss is `-log(1 - prob(label))` on the noisy part.",
-    "The script's two curves of detection are accuracy and recall of the noisy part (`CIFAR10.py`, "
-    "lines 325 and 326), not precision and recall. They meet at gamma = 0.2 where every wrong label "
-    "ranks first, and at 0.5 where the ranking is no better than chance (accuracy 0.8 - 0.6 gamma, "
-    "recall gamma). So the paper's crossing near 0.5 is no contradiction; it says that a network "
-    "trained for 200 epochs, which fits wrong labels too, hardly tells them apart.",
-    "The paper's discrepancy of about 1.5e-3 is what the mean losses of a network that fits all its "
-    "labels can differ by; ours, trained for 8 epochs, still has losses of 1 to 3. The two cannot "
-    "be compared until ours is trained as long.",
+    "The script's two curves of detection are accuracy and recall of the noisy part "
+    "(`CIFAR10.py`, lines 325 and 326), not precision and recall. They meet at gamma = 0.2 where "
+    "every wrong label ranks first, and at 0.5 where the ranking is no better than chance "
+    "(accuracy 0.8 - 0.6 gamma, recall gamma). So the paper's crossing near 0.5 is no "
+    "contradiction; it says that a network trained for 200 epochs, which fits wrong labels too, "
+    "hardly tells them apart.",
+    "The paper's discrepancy of about 1.5e-3 is what the mean losses of a network that fits all "
+    "its labels can differ by; ours, trained for 8 epochs, still has losses of 1 to 3. The two "
+    "cannot be compared until ours is trained as long.",
     "The script takes torchvision's network with its stem for ImageNet (line 370) and divides the "
     "rate of retraining by 1 - gamma (line 375); ours does neither yet.",
 )

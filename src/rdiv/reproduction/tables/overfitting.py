@@ -45,9 +45,9 @@ REMARKS = (
     "takes the GAN's as they are, 32 x 32 (`mnist.py`, lines 145 to 149). So real and generated "
     "digits differ in how they were enlarged, whoever drew them. The pair *real against real* has "
     "that difference alone, the pair *both alike* has all but that one.",
-    "The file of GAN digits that the literature uses is lost; ours come from another GAN of 28 x 28 "
-    "pixels and are enlarged smoothly where the script has 32 x 32. Which side has the higher risk "
-    "therefore need not be as in the paper.",
+    "The file of GAN digits that the literature uses is lost; ours come from another GAN of 28 x "
+    "28 pixels and are enlarged smoothly where the script has 32 x 32. Which side has the higher "
+    "risk therefore need not be as in the paper.",
 )
 
 
@@ -130,8 +130,8 @@ class OverfittingTable:
         scale, seed = lines[0]["scale"], lines[0]["seed"]
         out = [
             "Table on overfitting in section 5.2 of the paper: mean losses of p (real digits) and "
-            "of q (a GAN's) under the hypotheses of three divergences, N = 200, which is 100 images "
-            "a side.",
+            "of q (a GAN's) under the hypotheses of three divergences, N = 200, which is 100 "
+            "images a side.",
             "",
             f"Scale `{scale}`, seed {seed}: {_about(scale)} Mean ± standard deviation of "
             f"{lines[0]['draws']} draws; the interval is one for the mean by Student's t with "

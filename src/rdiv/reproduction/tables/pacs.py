@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rdiv.models import AlexNet, Training
 from rdiv.reproduction.methods import model_tests, network_parts, once
-from rdiv.reproduction.power_table import PowerTable, Setting
+from rdiv.reproduction.parts import Setting
+from rdiv.reproduction.power_table import PowerTable
 from rdiv.reproduction.protocol import Printed, printed
 from rdiv.sources import Pacs
 
@@ -59,8 +60,8 @@ BY_DOMAIN = PowerTable(
             ),
         ),
         "paper": Setting(
-            "500 images a side (chosen; the paper has no N) of 64 x 64 pixels, AlexNet of full size, "
-            "K = 100, Z = 100.",
+            "500 images a side (chosen; the paper has no N) of 64 x 64 pixels, AlexNet of full "
+            "size, K = 100, Z = 100.",
             network_parts(
                 AlexNet(), pairs(64, *PAPER.cells), (500,), 100, 800.0, permutations=99, cell=CELL
             ),
@@ -95,8 +96,8 @@ BY_SIZE = PowerTable(
             ),
         ),
         "paper": Setting(
-            "100 to 1000 images a side (chosen; the text has none) of 64 x 64 pixels, AlexNet of full "
-            "size, K = 100, Z = 100.",
+            "100 to 1000 images a side (chosen; the text has none) of 64 x 64 pixels, AlexNet of "
+            "full size, K = 100, Z = 100.",
             network_parts(
                 AlexNet(),
                 pairs(64, "A+C"),
