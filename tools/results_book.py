@@ -24,7 +24,8 @@ class Statement:
     command: str
 
     def __str__(self) -> str:
-        return f"- **{self.claim}.** {self.found} `{self.command}`"
+        shown = self.command.removesuffix(" --seed 0")
+        return f"- *{self.claim}:* {self.found}. `{shown}`"
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,8 @@ def of(line: Line) -> str:
 
 
 def versus(r: Line, other: Line) -> str:
-    """R-Div and another test in one breath."""
-    return f"R-Div rejects in {of(r)}, {other['method']} in {of(other)}"
+    """Rejections by R-Div and by another test of the same draws."""
+    return f"{r['rejections']} / {other['rejections']} of {r['trials']}"
 
 
 def mean(line: Line) -> str:

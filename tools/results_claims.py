@@ -52,7 +52,7 @@ def summary(found: Sequence[Statement]) -> Iterator[str]:
     for verdict in VERDICTS:
         said = [str(x) for x in found if x.verdict == verdict]
         if said:
-            yield from (f"## {verdict}", "", *said, "")
+            yield from (f"**{verdict}**", "", *said, "")
 
 
 def levels(book: Book) -> Statement | None:
@@ -69,11 +69,11 @@ def levels(book: Book) -> Statement | None:
         for x, tail in zip(lines, tails, strict=True)
         if tail <= limit
     ]
-    rest = f"more than chance allows in {'; '.join(off)}" if off else "no cell more than by chance"
+    rest = f"too many in {'; '.join(off)}" if off else "no row has more than chance allows"
     return Statement(
-        "The level of the permutation test holds" if not off else "The level needs a look",
-        f"{rejected} of {trials} trials on true nulls were rejected at 0.05 "
-        f"({rejected / trials:.3f}) over {len(lines)} rows of the tables below, {rest}.",
+        "The permutation test holds its level",
+        f"{rejected} of {trials} true nulls rejected at 0.05 ({rejected / trials:.3f}) in "
+        f"{len(lines)} rows of the tables below; {rest}",
         FALLS if off else STANDS,
         "rdiv reproduce blob --scale laptop",
     )
@@ -86,8 +86,9 @@ def one_fit(book: Book) -> Statement | None:
         return None
     return Statement(
         "One fit is enough",
-        "The pool is the same for every permutation, and so is its model; the scripts fit 100. A "
-        f"test of {r['tested']} + {r['tested']} HIGGS rows takes {r['seconds']:.2g} seconds.",
+        "by the definition, where the scripts fit 100 times; "
+        f"{r['tested']} + {r['tested']} HIGGS rows and {r['resamples']} permutations take "
+        f"{r['seconds']:.2g} seconds",
         STANDS,
         at(r),
     )
@@ -98,11 +99,11 @@ def higgs_power(book: Book) -> Statement | None:
     if r is None:
         return None
     stands = r["high"] >= FULL
-    also = "" if scott is None else f"; {scott['rate']:.2f} with Scott's bandwidth, as the script"
-    why = "" if stands else " The script rejects whatever it is given."
+    also = "" if scott is None else f"; {scott['rate']:.2f} with the script's bandwidth, Scott's"
+    why = "" if stands else "; the script rejects whatever it is given"
     return Statement(
-        "HIGGS, power 1.000 at N = 1000",
-        f"R-Div rejects in {of(r)} draws of {r['tested']} rows a side ({text(r)}{also}).{why}",
+        "HIGGS, R-Div has power 1.000 at N = 1000",
+        f"{text(r)} of {r['trials']} at {r['tested']} rows a side{also}{why}",
         STANDS if stands else FALLS,
         at(r),
     )
@@ -114,11 +115,11 @@ def higgs_larger(book: Book) -> Statement | None:
     full = [line for line in found if line["high"] >= FULL]
     if not full or full != found[-len(full) :]:
         return None
-    below = "".join(f"; {x['rate']:.2f} at N = {x['cell']}" for x in found[: -len(full)])
-    places = " and ".join(f"N = {x['cell']} ({x['tested']} rows a side)" for x in full)
+    below = "".join(f"; {of(x)} at {x['tested']}" for x in found[: -len(full)])
+    places = ", ".join(f"{of(x)} at {x['tested']} rows a side" for x in full)
     return Statement(
-        f"HIGGS, power 1.000 from N = {full[0]['cell']} on",
-        f"R-Div rejects in {' and '.join(of(x) for x in full)} draws at {places}{below}.",
+        f"HIGGS, R-Div has power 1.000 at N = {' and '.join(x['cell'] for x in full)}",
+        f"{places}{below}",
         STANDS,
         command("higgs", full[0]["scale"], full[0]["seed"], [full[0]["part"]]),
     )
@@ -143,10 +144,10 @@ def higgs_rank(book: Book) -> Statement | None:
     behind = solid["low"] > r["high"]
     verdict = STANDS if r["low"] > best["high"] else FALLS if behind else OPEN
     return Statement(
-        "HIGGS, R-Div ahead of the others at N = 1000",
-        f"At {r['tested']} rows a side R-Div has {text(r)}, the next of the paper's tests, "
-        f"{best['method']}, {text(best)} of {best['trials']}; H-Div has {h['rate']:.2f} by the "
-        f"mean of its two gains, {largest['rate']:.2f} by the larger, which contains R-Div.",
+        "HIGGS, R-Div is ahead of the others at N = 1000",
+        f"{text(r)} of {r['trials']} at {r['tested']} rows a side; next {best['method']} "
+        f"{text(best)} of {best['trials']}; H-Div {h['rate']:.2f}, but {largest['rate']:.2f} by "
+        "the larger of its gains, which contains R-Div",
         verdict,
         command("higgs", r["scale"], r["seed"]),
     )
@@ -158,11 +159,12 @@ def blob_best(book: Book) -> Statement | None:
         return None
     r, h = max(pairs, key=lambda pair: pair[1]["low"] - pair[0]["high"])
     mixed = book.pair("blob", r["cell"], TEN, "H-Div")
-    also = "" if mixed is None else f"; with the script's ten Gaussians {versus(*mixed)}"
+    also = "" if mixed is None else f"; {versus(*mixed)} with the script's ten Gaussians"
     behind = h["low"] > r["high"]
     return Statement(
-        "Blob, no method above R-Div",
-        f"At {r['tested']} rows a side {versus(r, h)} with a kernel density{also}.",
+        "Blob, no method is above R-Div",
+        f"rejections by R-Div / H-Div at {r['tested']} rows a side: {versus(r, h)} with a kernel "
+        f"density{also}",
         FALLS if behind else OPEN,
         at(r),
     )
@@ -181,11 +183,11 @@ def blob_variance(book: Book) -> Statement | None:
     chance = [(x["rate"] * (1 - x["rate"]) / each) ** 0.5 for x in (r, h)]
     same = h["low"] <= r["high"]
     return Statement(
-        "Blob, the same power with a lower variance",
-        f"{r['repeats']} powers of {each} draws each at {r['tested']} rows a side: R-Div "
-        f"{r['rate']:.2f}, SD {spread(r):.3f}; H-Div {h['rate']:.2f}, SD {spread(h):.3f}; chance "
-        f"alone gives {chance[0]:.3f} and {chance[1]:.3f}. The script's ten trials repeat the "
-        "same draws.",
+        "Blob, the same power as the second-best, with a lower variance",
+        f"SD of {r['repeats']} powers of {each} draws at {r['tested']} rows a side: R-Div "
+        f"{spread(r):.3f} around {r['rate']:.2f}, H-Div {spread(h):.3f} around {h['rate']:.2f} "
+        f"(chance alone: {chance[0]:.3f}, {chance[1]:.3f}); the script's ten trials repeat the "
+        "same draws",
         OPEN if same else FALLS,
         at(r),
     )
@@ -200,14 +202,16 @@ def _hdgm(
     """R-Div and H-Div in some cells: the texts, whether R-Div is behind, and a line."""
     parts, behind, first = [], False, None
     for table, cell in cells:
-        for model in models:
-            pair = book.pair(table, cell, model, "H-Div")
-            if pair is not None:
-                r, h = pair
-                first = first or r
-                behind |= h["low"] > r["high"]
-                place = f"{cell.partition(',')[0]}, {r['tested']} rows a side, {MODELS[model]}"
-                parts.append(f"{place}: {of(r)} and {of(h)}")
+        pairs = [(book.pair(table, cell, model, "H-Div"), MODELS[model]) for model in models]
+        known = [(pair, name) for pair, name in pairs if pair is not None]
+        for (r, h), _ in known:
+            first = first or r
+            behind |= h["low"] > r["high"]
+        said = ["" if len(models) == 1 else f" ({name})" for _, name in known]
+        counts = [f"{versus(*pair)}{name}" for (pair, _), name in zip(known, said, strict=True)]
+        if counts:
+            place = f"d = {cell.split()[2].rstrip(',')} and {known[0][0][0]['tested']} rows a side"
+            parts.append(f"{place}: {', '.join(counts)}")
     return parts, behind, first
 
 
@@ -218,8 +222,8 @@ def hdgm_dimension(book: Book) -> Statement | None:
     if first is None:
         return None
     return Statement(
-        "HDGM, R-Div best in every dimension at N = 4000",
-        f"Rejections by R-Div and by H-Div: {'; '.join(parts)}.",
+        "HDGM, R-Div is the best in every dimension at N = 4000",
+        f"rejections by R-Div / H-Div at {'; '.join(parts)}",
         FALLS if behind else OPEN,
         command(table, first["scale"], first["seed"], ["one-fit-large", "gmm-refits"]),
     )
@@ -232,10 +236,10 @@ def hdgm_size(book: Book) -> Statement | None:
     parts, behind, first = _hdgm(book, cells, (KDE,))
     if first is None:
         return None
-    why = "" if behind else " Neither sees enough to tell them apart; larger sizes are planned."
+    why = "" if behind else "; neither sees enough to tell them apart"
     return Statement(
-        "HDGM, R-Div best at every size in ten dimensions, with the text's kernel density",
-        f"Rejections by R-Div and by H-Div: {'; '.join(parts)}.{why}",
+        "HDGM, R-Div is the best at every size in ten dimensions, with a kernel density",
+        f"rejections by R-Div / H-Div at {'; '.join(parts)}{why}",
         FALLS if behind else OPEN,
         command("hdgm-size", "paper", first["seed"], ["one-fit"]),
     )
@@ -248,12 +252,11 @@ def overfitting_gap(book: Book) -> Statement | None:
     script, alike, real, null = (gaps[p, "R-Div"] for p in ("script", "alike", "real", "null"))
     h = gaps["script", "H-Div"]
     return Statement(
-        "Overfitting, a gap of 44.5 for R-Div and 7.2 for H-Div",
-        f"On stand-in GAN digits, {script['n']} a side, {script['draws']} draws, prepared as the "
-        f"script does: {mean(script)} and {mean(h)}. Real against real digits, one side enlarged "
-        f"as the script does: {mean(real)}; both sides enlarged alike, real against GAN: "
-        f"{mean(alike)}; nothing different: {mean(null)}. How much of the paper's gap is "
-        "preparation needs its GAN digits.",
+        "Overfitting, a gap of 44.5 for R-Div, 7.2 for H-Div",
+        f"stand-in GAN digits, {script['n']} a side, {script['draws']} draws, prepared as the "
+        f"script does: {mean(script)} and {mean(h)}; R-Div with both samples enlarged alike: "
+        f"{mean(alike)}; real against real digits enlarged as there: {mean(real)}; nothing "
+        f"different: {mean(null)}. How much of 44.5 is preparation needs the paper's GAN digits",
         OPEN,
         command("overfitting", script["scale"], script["seed"]),
     )
@@ -265,10 +268,10 @@ def overfitting_sup(book: Book) -> Statement | None:
         return None
     raw, climbed = (lines["script", f"L-Div ({how})"] for how in ("untrained", "ascent"))
     return Statement(
-        "Overfitting, L-Div 0.13",
-        "A supremum over hypotheses cannot be below R-Div's gap on the same rows, 44.5. Risks of "
-        f"713 are those of an untrained network (1024 ln 2 = 709.8; ours, on stand-in digits, "
-        f"{raw['draws']} draws, {raw['risk_p']:.0f}); climbing reaches {climbed['gap']:.0f}.",
+        "Overfitting, L-Div is 0.13",
+        "a supremum cannot be below R-Div's gap on the same rows, 44.5; 713 is the risk of an "
+        f"untrained network (1024 ln 2 = 709.8; ours {raw['risk_p']:.0f} on stand-in digits, "
+        f"{raw['n']} a side, {raw['draws']} draws; climbing reaches a gap of {climbed['gap']:.0f})",
         FALLS,
         command("overfitting", raw["scale"], raw["seed"], ["script"]),
     )
@@ -280,11 +283,10 @@ def mnist(book: Book) -> Statement | None:
         return None
     said = {pair: f"{x['rejections']} of {x['draws']}" for pair, x in lines.items()}
     return Statement(
-        "MNIST, power 1.000 from N = 200 on",
-        f"On stand-in GAN digits, {lines['script']['n']} a side, with the script's settings R-Div "
-        f"rejects in {said['script']} draws, but also in {said['real']} of real against real "
-        f"digits of which one side was enlarged as the script does, and in {said['alike']} where "
-        "both sides were enlarged alike.",
+        "MNIST, R-Div has power 1.000 from N = 200 on",
+        f"stand-in GAN digits, {lines['script']['n']} a side, the script's settings: rejects in "
+        f"{said['script']} draws; in {said['alike']} with both samples enlarged alike; in "
+        f"{said['real']} of real against real digits, one side enlarged as the script does",
         OPEN,
         command("overfitting", lines["script"]["scale"], lines["script"]["seed"]),
     )
@@ -308,11 +310,11 @@ def supervised(book: Book) -> Statement | None:
     trials = min(r["trials"] for r, _ in pairs)
     span = f"{rows[0]} to {rows[-1]}" if len(rows) > 1 else f"{rows[0]}"
     return Statement(
-        "PACS, Colored-MNIST, corrupted images, architectures: R-Div above H-Div",
-        "No code was published, and N or the corruption is not stated or stated twice. With narrow "
-        f"networks, {span} rows a side, {trials} trials and as many permutations for both, none of "
-        f"which are the paper's, R-Div is ahead in {len(ahead)}, H-Div in {len(behind)} of "
-        f"{len(pairs)} cells; the rest cannot be told apart.",
+        "PACS, Colored-MNIST, corrupted images, architectures, R-Div is above H-Div",
+        "no code was published, N or the corruption is unstated or stated twice; ours has narrow "
+        f"networks, {span} rows a side, {trials} trials, equal permutations, none as in the paper: "
+        f"R-Div is ahead in {len(ahead)}, H-Div in {len(behind)} of {len(pairs)} cells, the rest "
+        "cannot be told apart",
         OPEN,
         "rdiv reproduce pacs --scale paper --plan",
     )
@@ -331,9 +333,9 @@ def noisy(book: Book) -> Statement | None:
     trials = book.lines[kinds[0]][0]["trials"]
     return Statement(
         "Noisy labels, retraining helps for gamma in [0.2, 0.5]",
-        f"In {trials} trials of 2000 images and 8 epochs, far from the paper's 50000 and 200, the "
-        f"script's objective gains by a 95 % t interval ({trials - 1} degrees of freedom): "
-        f"{'; '.join(found)}.",
+        f"{trials} trials of 2000 images and 8 epochs (the paper: 50000 and 200): the script's "
+        f"objective gains by a t interval with {trials - 1} degrees of freedom for "
+        f"{'; '.join(found)}",
         OPEN,
         "rdiv reproduce noisy-symmetric --scale paper --plan",
     )

@@ -31,6 +31,11 @@ from rdiv.reproduction.running import as_csv, command, read_csv  # noqa: E402
 
 FOLDER, PAGE = ROOT / "docs" / "measured" / "results", ROOT / "docs" / "measured" / "results.md"
 INTRO = """\
+---
+hide:
+  - toc
+---
+
 # The paper, measured again
 
 <!-- Written by tools/results_page.py from docs/measured/results/*.csv; do not edit. -->
@@ -160,6 +165,10 @@ def page(book: Book) -> Iterator[str]:
     """Lines of markdown: what stands and what does not, the evidence, then table by table."""
     yield from (INTRO, "")
     yield from summary(list(statements(book)))
+    links = ", ".join(
+        f"[{BY_NAME[name].name}](#{anchor(BY_NAME[name].about)})" for name in book.lines
+    )
+    yield from (f"The tables: {links}.", "") if links else ()
     yield from ("## How to read the tables", "", READING, "")
     yield from ("## What the published scripts compute", "", *evidence(), "")
     yield from ("## What an earlier version of this page said", "", *withdrawn())
@@ -174,6 +183,17 @@ def page(book: Book) -> Iterator[str]:
         yield f"{commands}, numbers in [results/{name}.csv](results/{name}.csv)."
         yield from ("", *unmeasured(name, lines), table.markdown(lines).rstrip(), "")
         yield f"![{table.about}](results/{name}.svg)"
+
+
+def anchor(title: str) -> str:
+    """What a heading is called in a link.
+
+    Examples
+    --------
+    >>> anchor("PACS: six pairs, of domains")
+    'pacs-six-pairs-of-domains'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 
 
 def unmeasured(name: str, lines: Sequence[Line]) -> Iterator[str]:

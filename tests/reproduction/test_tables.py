@@ -12,8 +12,8 @@ from tests.reproduction.conftest import Measure
 from tests.reproduction.rehearsal import rehearsed
 
 from rdiv.cli.reproduce import TABLES
-from rdiv.reproduction import BY_NAME, SCALES, Reproduced, Run, Table, reproduce
 from rdiv.errors import InputError
+from rdiv.reproduction import BY_NAME, SCALES, Reproduced, Run, Table, reproduce
 from rdiv.reproduction.parts import Part, rows_tested
 from rdiv.reproduction.power_table import PowerTable, rate_and_interval
 from rdiv.reproduction.running import as_csv, read_csv
