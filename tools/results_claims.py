@@ -103,7 +103,7 @@ def higgs_power(book: Book) -> Statement | None:
     why = "" if stands else "; the script rejects whatever it is given"
     return Statement(
         "HIGGS, R-Div has power 1.000 at N = 1000",
-        f"{text(r)} of {r['trials']} at {r['tested']} rows a side{also}{why}",
+        f"{text(r)} of {r['trials']} at {r['tested']} rows a side of the UCI file{also}{why}",
         STANDS if stands else FALLS,
         at(r),
     )
@@ -116,10 +116,10 @@ def higgs_larger(book: Book) -> Statement | None:
     if not full or full != found[-len(full) :]:
         return None
     below = "".join(f"; {of(x)} at {x['tested']}" for x in found[: -len(full)])
-    places = ", ".join(f"{of(x)} at {x['tested']} rows a side" for x in full)
+    places = " and ".join(f"{of(x)} at {x['tested']}" for x in full)
     return Statement(
         f"HIGGS, R-Div has power 1.000 at N = {' and '.join(x['cell'] for x in full)}",
-        f"{places}{below}",
+        f"{places} rows a side of the UCI file{below}",
         STANDS,
         command("higgs", full[0]["scale"], full[0]["seed"], [full[0]["part"]]),
     )
@@ -145,8 +145,8 @@ def higgs_rank(book: Book) -> Statement | None:
     verdict = STANDS if r["low"] > best["high"] else FALLS if behind else OPEN
     return Statement(
         "HIGGS, R-Div is ahead of the others at N = 1000",
-        f"{text(r)} of {r['trials']} at {r['tested']} rows a side; next {best['method']} "
-        f"{text(best)} of {best['trials']}; H-Div {h['rate']:.2f}, but {largest['rate']:.2f} by "
+        f"{text(r)} of {r['trials']} at {r['tested']} rows a side of the UCI file; next "
+        f"{best['method']} {text(best)} of {best['trials']}; H-Div {h['rate']:.2f}, but {largest['rate']:.2f} by "
         "the larger of its gains, which contains R-Div",
         verdict,
         command("higgs", r["scale"], r["seed"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -213,7 +214,8 @@ def _label(line: Line) -> str:
     marks += [] if _whole(line) else [line["protocol"]]
     if line["model"] not in (None, "kde") and "(" in line["model"] and _whole(line):
         name, _, rest = line["model"].partition("(")
-        marks += [f"{name} {rest.partition('=')[2].strip(')')}"] if name in ("kde", "gmm") else []
+        value = re.sub(r"[')]", "", rest.partition("=")[2])
+        marks += [f"{name} {value}"] if name in ("kde", "gmm") else []
     marks += [] if line["resamples"] == 99 else [f"{line['resamples']} permutations"]
     marks += [f"{line['trials']} trials"] if line["repeats"] > 1 and _whole(line) else []
     return ", ".join(marks)

@@ -84,8 +84,8 @@ TABLE = PowerTable(
         "first order, so the two see the same rows.",
         "The rows ME to MMD-D seem to be those of Liu et al. (2020): the average of MMD-D is the "
         "same 0.579. Their networks were trained with other settings than ours, and on a draw of "
-        "their own. Whether their N is that of this table is not known, so no verdict rests on "
-        "them.",
+        "their own. Whether their N counts rows as this table does is not known, so no verdict "
+        "rests on the paper's numbers for them.",
         "Under the density of both, rows of one sample are less likely than those of the other on "
         "the whole, though no place shows it: R-Div adds that up over all rows, where the others "
         "look for places or directions in which the samples differ.",
