@@ -146,8 +146,8 @@ def higgs_rank(book: Book) -> Statement | None:
     return Statement(
         "HIGGS, R-Div is ahead of the others at N = 1000",
         f"{text(r)} of {r['trials']} at {r['tested']} rows a side of the UCI file; next "
-        f"{best['method']} {text(best)} of {best['trials']}; H-Div {h['rate']:.2f}, but {largest['rate']:.2f} by "
-        "the larger of its gains, which contains R-Div",
+        f"{best['method']} {text(best)} of {best['trials']}; H-Div {h['rate']:.2f}, but "
+        f"{largest['rate']:.2f} by the larger of its gains, which contains R-Div",
         verdict,
         command("higgs", r["scale"], r["seed"]),
     )

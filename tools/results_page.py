@@ -111,20 +111,16 @@ def ordered(name: str, lines: list[Line]) -> list[Line]:
     table = BY_NAME[name]
     if not isinstance(table, PowerTable):
         return lines
-    parts = [part.name for scale in SCALES for part in table.scales[scale].parts]
+    parts = {scale: [part.name for part in table.scales[scale].parts] for scale in SCALES}
     cells = list(dict.fromkeys(line["cell"] for line in lines))
 
     def key(line: Line) -> tuple[object, ...]:
         numbers = tuple(int(x) for x in re.findall(r"\d+(?= rows a side|$)", line["cell"]))
         first = re.sub(r"\d+ rows a side.*|\d+$", "", line["cell"])
         place = next(i for i, cell in enumerate(cells) if cell.startswith(first))
-        return (
-            -line["alpha"],
-            place,
-            numbers,
-            SCALES.index(line["scale"]),
-            parts.index(line["part"]),
-        )
+        scale = line["scale"]
+        part = parts[scale].index(line["part"])
+        return -line["alpha"], place, numbers, SCALES.index(scale), part
 
     return sorted(lines, key=key)
 

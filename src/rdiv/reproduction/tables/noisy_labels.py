@@ -74,8 +74,7 @@ REMARKS = (
     "(`CIFAR10.py`, lines 325 and 326), not precision and recall. They meet at gamma = 0.2 where "
     "every wrong label ranks first, and at 0.5 where the ranking is no better than chance "
     "(accuracy 0.8 - 0.6 gamma, recall gamma). So the paper's crossing near 0.5 is no "
-    "contradiction; it says that a network trained for 200 epochs, which fits wrong labels too, "
-    "hardly tells them apart.",
+    "contradiction: a network that fits its wrong labels too ranks them close to chance.",
     "The paper's discrepancy of about 1.5e-3 is what the mean losses of a network that fits all "
     "its labels can differ by; ours, trained for 8 epochs, still has losses of 1 to 3. The two "
     "cannot be compared until ours is trained as long.",
