@@ -186,19 +186,22 @@ IN_THE_PAPER = "in the paper"
 def dots(lines: Sequence[Line]) -> str:
     """One panel per cell: tests down, rejection rates across, as SVG text."""
     cells = list(dict.fromkeys(line["cell"] for line in lines))
-    tests = list(dict.fromkeys(_label(line) for line in lines))
+    panels = [[line for line in lines if line["cell"] == cell] for cell in cells]
     across = min(ACROSS, len(cells))
     down = ceil(len(cells) / across)
-    size = (max(6.8, 2.0 + 3.2 * across), down * (0.9 + 0.24 * len(tests)) + 0.5)
+    counts = [len({_label(line) for line in panel}) for panel in panels]
+    heights = [max(counts[row * across : (row + 1) * across]) for row in range(down)]
+    size = (2.0 + 4.6 * across, down * 0.9 + 0.24 * sum(heights) + 0.5)
 
     def paint(figure: Any) -> None:
-        grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+        grid = figure.subplots(
+            down, across, squeeze=False, sharex=True, gridspec_kw={"height_ratios": heights}
+        )
         for axes in grid.flat[len(cells) :]:
             axes.set_visible(False)
-        for axes, cell in zip(grid.flat, cells, strict=False):
-            some = [line for line in lines if line["cell"] == cell]
-            _panel(axes, some, tests)
-            axes.set_title(_title(some[0]), fontsize="medium")
+        for place, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
+            _panel(axes, panel, heights[place // across])
+            axes.set_title(_title(panel[0]), fontsize="medium")
         handles, labels = grid.flat[0].get_legend_handles_labels()
         if all(line["paper"] is None for line in lines):
             where = labels.index(IN_THE_PAPER)
@@ -229,7 +232,9 @@ def _title(line: Line) -> str:
     return name if "a side" in name else f"{name}, {line['n_p']} a side"
 
 
-def _panel(axes: Any, lines: Sequence[Line], tests: list[str]) -> None:
+def _panel(axes: Any, lines: Sequence[Line], room: int) -> None:
+    """The tests of one cell, with room for as many as any panel beside it has."""
+    tests = list(dict.fromkeys(_label(line) for line in lines))
     places = [tests.index(_label(line)) for line in lines]
     for side, colour, shift, name in (
         ("", OURS, 0.0, "here, 95 % interval"),
@@ -251,8 +256,9 @@ def _panel(axes: Any, lines: Sequence[Line], tests: list[str]) -> None:
         facecolors="none", edgecolors=PAPER, label=IN_THE_PAPER,
     )  # fmt: skip
     axes.axvline(lines[0]["alpha"], color="0.5", linestyle=":", linewidth=1)
-    axes.set(xlim=(-0.03, 1.03), ylim=(len(tests) - 0.4, -0.6))
+    axes.set(xlim=(-0.03, 1.03), ylim=(room - 0.4, -0.6))
     axes.set_yticks(range(len(tests)), tests)
+    axes.tick_params(labelbottom=True)
     axes.set_xlabel("rejection rate")
     axes.grid(axis="y", color="0.92", linewidth=0.8)
     axes.set_axisbelow(True)

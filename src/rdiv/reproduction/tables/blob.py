@@ -36,8 +36,11 @@ def _mixture(
         model_tests(GMM), SOURCES, once_at, trials[0], seconds / 100, name="gmm-one-fit",
         cell=CELL, alphas=LEVELS,
     )  # fmt: skip
-    again = {"tests": density_refits(GMM), "sizes": refitted_at, "trials": trials[1]}
-    return fit, replace(fit, name="gmm-refits", seconds=seconds, **again)
+    refit = replace(
+        fit, name="gmm-refits", tests=density_refits(GMM), sizes=refitted_at, trials=trials[1],
+        seconds=seconds,
+    )  # fmt: skip
+    return fit, refit
 
 
 def _repeats(sizes: tuple[int, ...], trials: int, repeats: int, seconds: float) -> Part:

@@ -100,9 +100,10 @@ class OverfittingTable:
             raise InputError(
                 f"overfitting has {n} images a side, as the script; leave out --sizes."
             )
+        known: dict[str, str] = {**PAIRS}
         for name in parts:
-            chosen_from(PAIRS, name, "part of overfitting")
-        return replace(self, pairs=tuple(pair for pair in PAIRS if pair in parts))
+            chosen_from(known, name, "part of overfitting")
+        return replace(self, pairs=tuple(pair for pair in known if pair in parts))
 
     def measure(self, run: Run) -> list[Line]:
         """Mean and standard deviation over draws, for every pair and hypothesis."""
