@@ -62,7 +62,7 @@ Sizes = Annotated[
     str | None,
     typer.Option(
         "--sizes",
-        metavar="N[,N...]",
+        metavar="ROWS[,ROWS...]",
         help="Rows a side, separated by commas, instead of those of the scale. What the paper "
         "calls N is twice that.",
         show_default=False,

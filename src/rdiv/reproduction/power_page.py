@@ -82,6 +82,7 @@ def _whole(line: Line) -> bool:
     return bool(line["protocol"] == "whole")
 
 
+LEAST_TRIALS = 20
 BANDWIDTHS = {"loo": "leave-one-out", "scott": "Scott's", "silverman": "Silverman's"}
 
 
@@ -168,10 +169,19 @@ def spread(line: Line) -> float:
 def verdict(line: Line) -> str:
     """Where the paper's number lies: inside our interval, above or below it.
 
-    Two of the paper's standard errors count for it, where it prints them.
+    Two of the paper's standard errors count for it, where it prints them. Fewer than 20 trials say
+    nothing about it.
+
+    Examples
+    --------
+    >>> line = {"paper": 1.0, "paper_se": None, "low": 0.49, "high": 0.68, "trials": 100}
+    >>> print(verdict(line), verdict(line | {"trials": 3}), sep=", ")
+    higher, too few trials
     """
     if line["paper"] is None:
         return ""
+    if line["trials"] < LEAST_TRIALS:
+        return "too few trials"
     slack = 2 * (line["paper_se"] or 0.0)
     if line["paper"] - slack > line["high"]:
         return "higher"

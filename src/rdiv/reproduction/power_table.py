@@ -154,7 +154,10 @@ class PowerTable:
         chosen = [chosen_from(known, name, what) for name in parts] or list(known.values())
         if sizes:
             chosen = [part.of_sizes(checked_sizes(sizes)) for part in chosen]
-        return replace(self, scales={**self.scales, scale: replace(setting, parts=tuple(chosen))})
+        only = ["only " + ", ".join(parts)] if parts else []
+        only += ["at " + ", ".join(map(str, sizes)) + " rows a side"] if sizes else []
+        about = f"{', '.join(only)}; the whole of this scale: {setting.about}"
+        return replace(self, scales={**self.scales, scale: Setting(about, tuple(chosen))})
 
     def measure(self, run: Run) -> list[Line]:
         """Run the studies that are not finished, and set the paper's numbers beside the rates."""
