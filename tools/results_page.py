@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tools.results_book import Book, Line  # noqa: E402
-from tools.results_claims import statements, summary  # noqa: E402
+from tools.results_claims import statements, summary, tally  # noqa: E402
 from tools.results_evidence import evidence, withdrawn  # noqa: E402
 
 from rdiv.reproduction import BY_NAME  # noqa: E402
@@ -40,9 +40,9 @@ hide:
 
 <!-- Written by tools/results_page.py from docs/measured/results/*.csv; do not edit. -->
 
-The tables and figures of the R-divergence paper about test power, by one command each. The paper's
-N counts the rows of each dataset, half of which tune and half of which are tested: **N = 1000 is a
-test of 500 rows a side**, and ours are named with every number.\
+The tables and figures of the R-divergence paper about test power. Its N counts the rows of each
+dataset, half of which tune and half of which are tested: **N = 1000 is a test of 500 rows a
+side**.\
 """
 READING = """\
 A line of a table is one test in one cell, with the rows a side that are tested, its permutations,
@@ -159,8 +159,9 @@ def problems(name: str, line: dict[str, object]) -> Iterator[str]:
 
 def page(book: Book) -> Iterator[str]:
     """Lines of markdown: what stands and what does not, the evidence, then table by table."""
-    yield from (INTRO, "")
-    yield from summary(list(statements(book)))
+    found = list(statements(book))
+    yield from (f"{INTRO} {tally(found)}", "")
+    yield from summary(found)
     links = ", ".join(
         f"[{BY_NAME[name].name}](#{anchor(BY_NAME[name].about)})" for name in book.lines
     )

@@ -49,8 +49,8 @@ REMARKS = (
     "28 pixels and are enlarged smoothly where the script has 32 x 32. The sides are the other way "
     "round in the paper; the script calls the loss of the second sample `loss1` (`mnist.py`, lines "
     "184 and 185).",
-    "A gap of H-Div of 7.2 comes out where both samples are enlarged alike, not as the script "
-    "prepares them; no script for that row was published.",
+    "A gap of H-Div of about the paper's size comes out where both samples are enlarged alike, not "
+    "as the script prepares them; that row has no script in the repository.",
 )
 
 
