@@ -29,6 +29,22 @@ def test_a_plan_runs_nothing(run: Run, tmp_path: Path, monkeypatch: pytest.Monke
     assert not list(tmp_path.iterdir())
 
 
+def test_one_part_at_its_own_sizes(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    some = (*SMOKE, "--part", "gmm-one-fit", "--sizes", "24,20")
+    code, out, _ = run(*some, "--plan")
+    assert code == 0
+    assert out.splitlines()[1].startswith("  gmm-one-fit: R-Div, score, omnibus at 24, 20 a side ")
+    assert not list(tmp_path.iterdir())
+    code, out, _ = run(*some, "--json", "-")
+    assert code == 0
+    assert {line["n_p"] for line in json.loads(out)["lines"]} == {20, 24}
+    folder = tmp_path / "reproduced" / "hdgm-size-smoke-gmm-one-fit-24-20"
+    assert (folder / "hdgm-size.csv").exists()
+
+
 def test_files_and_document(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("rdiv.reproduction.tables.hdgm.BY_SIZE", in_miniature("hdgm-size"))
@@ -54,6 +70,10 @@ def test_files_and_document(run: Run, tmp_path: Path, monkeypatch: pytest.Monkey
         (("reproduce", "blop"), "unknown table 'blop'; did you mean 'blob'?"),
         ((*SMOKE, "--scale", "huge"), "a scale is smoke, laptop or paper, got 'huge'."),
         ((*SMOKE, "--jobs", "2", "--scheduler", "local:2"), "choose one of them."),
+        ((*SMOKE, "--part", "learners"), "unknown part of hdgm-size at smoke scale 'learners';"),
+        ((*SMOKE, "--sizes", "many"), "--sizes are whole numbers separated by commas"),
+        (("reproduce", "noisy-pair", "--part", "x"), "noisy-pair is measured as a whole;"),
+        (("reproduce", "overfitting", "--sizes", "9"), "as the script; leave out --sizes."),
     ],
 )
 def test_refusals(run: Run, arguments: tuple[str, ...], sentence: str) -> None:

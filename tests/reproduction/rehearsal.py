@@ -9,7 +9,8 @@ from typing import Any
 from tests.studies.toys import Slow
 
 from rdiv.reproduction import BY_NAME
-from rdiv.reproduction.power_table import Part, PowerTable
+from rdiv.reproduction.parts import Part
+from rdiv.reproduction.power_table import PowerTable
 
 
 def shortened(obj: Any) -> Any:
@@ -46,6 +47,10 @@ def in_miniature(name: str, seconds: float = 0.0) -> PowerTable:
     fitted, *learned = table.scales["smoke"].parts
     quick = {"R-Div": fitted.tests["R-Div"], "slow": Slow(seconds)}
     parts = [replace(fitted, tests=quick)]
-    parts += [replace(part, tests={"MMD-O": part.tests["MMD-O"]}) for part in learned]
+    parts += [
+        replace(part, tests={"MMD-O": part.tests["MMD-O"]})
+        for part in learned
+        if "MMD-O" in part.tests
+    ]
     smoke = replace(table.scales["smoke"], parts=tuple(parts))
     return replace(table, scales={**table.scales, "smoke": smoke})

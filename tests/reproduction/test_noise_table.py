@@ -30,12 +30,12 @@ def made_up(gains: tuple[float, ...] = (0.02, 0.05, -0.01)) -> list[dict[str, ob
 
 def test_the_page_says_what_of_the_paper_shows() -> None:
     page = NoiseTable("pair").markdown(made_up())
-    assert "better than pretraining for 0.2, 0.4; best at gamma = 0.4 (gain +0.050" in page
+    assert "by a 95 % t interval for 0.2, 0.4; best at gamma = 0.4 (gain +0.050" in page
     assert "It does: 2.60, 2.20, 1.80" in page
     assert "precision of noisy and recall of noisy near 0.20" in page
     assert "That is at gamma = 0.4 here (mean 2.20)" in page
     worse = NoiseTable("pair").markdown(made_up((-0.02, -0.05, -0.01)))
-    assert "better than pretraining for no gamma; best at gamma = 0.6" in worse
+    assert "by a 95 % t interval for no gamma; best at gamma = 0.6" in worse
 
 
 def test_a_training_that_diverged_is_said_so() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,7 +12,9 @@ from tests.reproduction.conftest import Measure
 from tests.reproduction.rehearsal import rehearsed
 
 from rdiv.cli.reproduce import TABLES
+from rdiv.errors import InputError
 from rdiv.reproduction import BY_NAME, SCALES, Reproduced, Run, Table, reproduce
+from rdiv.reproduction.parts import Part, rows_tested
 from rdiv.reproduction.power_table import PowerTable, rate_and_interval
 from rdiv.reproduction.running import as_csv, read_csv
 from rdiv.studies.trial import run_trial
@@ -91,7 +94,8 @@ def test_laptop_and_paper_have_the_trials_and_tests_they_should(name: str) -> No
         wanted |= set() if images else EIGHT | {"cross-risk"}
         assert wanted <= methods
         for part in parts:
-            least = 20 if images else 100 if part.name == "one-fit" else 40
+            least = 20 if images or part.name == "gmm-refits" else 40
+            least = 100 if part.name == "one-fit" and not images else least
             assert part.trials * part.repeats >= (100 if scale == "paper" else least), part.name
         protocols = {
             p.train for p in parts if any(getattr(t, "learns", 0) for t in p.tests.values())
@@ -102,12 +106,76 @@ def test_laptop_and_paper_have_the_trials_and_tests_they_should(name: str) -> No
         assert known & set(table.paper.cells) or name == "architectures"
 
 
-def _cells(part: object) -> list[str]:
+def _cells(part: Part) -> list[str]:
     return [
-        part.cell.format(n=n, source=source, alpha="0.05")  # type: ignore[attr-defined]
-        for n in part.sizes  # type: ignore[attr-defined]
-        for source in part.sources  # type: ignore[attr-defined]
+        part.label(n, source, 0.05, tested=rows_tested(n, "whole"))
+        for n in part.sizes
+        for source in part.sources
     ]
+
+
+@pytest.mark.parametrize("name", ["higgs", "mnist"])
+def test_cells_of_the_paper_hold_the_tests_of_half_as_many_rows(name: str) -> None:
+    table = BY_NAME[name]
+    assert isinstance(table, PowerTable)
+    sizes = {int(cell) for cell in table.paper.cells}
+    for part in table.scales["paper"].parts:
+        learns = any(getattr(test, "learns", False) for test in part.tests.values())
+        protocol = part.train if learns else "whole"
+        assert {2 * rows_tested(n, protocol) for n in part.sizes} == sizes, part.name
+        for n in part.sizes:
+            tested = rows_tested(n, protocol)
+            assert part.label(n, name, 0.05, tested=tested) == str(2 * tested)
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_h_div_has_r_div_beside_it_with_as_many_permutations(name: str) -> None:
+    table = BY_NAME[name]
+    assert isinstance(table, PowerTable)
+    for scale in ("laptop", "paper"):
+        parts = table.scales[scale].parts
+        for part in parts:
+            if "H-Div" not in part.tests:
+                continue
+            model = part.tests["H-Div"].model
+            alike = [
+                other
+                for other in parts
+                if "R-Div" in other.tests
+                and other.tests["R-Div"].model == model
+                and other.n_resamples == part.n_resamples
+                and set(part.sizes) <= set(other.sizes)
+                and set(part.sources) <= set(other.sources)
+                and other.trials * other.repeats >= part.trials * part.repeats
+            ]
+            assert alike, f"{part.name} at {scale} scale"
+
+
+def test_a_part_at_other_sizes(tmp_path: Path) -> None:
+    chosen = {"parts": ["gmm-one-fit"], "sizes": [24]}
+    found = reproduce("hdgm-size", scale="smoke", seed=3, out=tmp_path, **chosen)
+    assert {(line["part"], line["n_p"], line["tested"]) for line in found.lines} == {
+        ("gmm-one-fit", 24, 24)
+    }
+    assert "--part gmm-one-fit --sizes 24 --seed 3" in found.to_markdown()
+    again = reproduce("hdgm-size", scale="smoke", seed=3, out=tmp_path, **chosen)
+    assert again.lines == found.lines, "the trials of these sizes were kept"
+    chosen["sizes"] = [26]
+    assert reproduce("hdgm-size", scale="smoke", seed=3, out=tmp_path, **chosen).lines
+
+
+@pytest.mark.parametrize(
+    ("parts", "sizes", "sentence"),
+    [
+        (["one-fot"], [], "unknown part of blob at smoke scale 'one-fot'; did you mean 'one-fit'"),
+        ([], [3], "a size is a number of rows a side of at least 8, got 3"),
+    ],
+)
+def test_parts_and_sizes_that_make_no_sense(
+    parts: list[str], sizes: list[int], sentence: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        reproduce("blob", scale="smoke", parts=parts, sizes=sizes)
 
 
 @pytest.mark.data
@@ -142,10 +210,12 @@ def run_first_trials(name: str, data_dir: Path, *, most: int, parts: int, tests:
 def test_a_cell_has_its_null_the_paper_and_the_order(smoke: Measure) -> None:
     found, folder = smoke("hdgm-size")
     page = found.to_markdown()
-    assert "**d = 10, N = 40** (40 + 40 rows, level 0.05, `kde`)" in page
-    assert "| paper | here, 95 % interval | type-I error |" in page
-    assert "Order here: " in page
-    assert "Order here (a test that learns at the better of its protocols): " in page
+    assert "**d = 10, 40 rows a side (N = 80)** (level 0.05)" in page
+    assert "| test | model | rows tested a side | permutations | here, 95 % interval |" in page
+    assert "| R-Div | `kde`, leave-one-out bandwidth | 40 | 99 | " in page
+    assert "| R-Div | `gmm`, 4 components | 40 | 99 | " in page
+    assert "| MMD-D |  | 20, learned on 20 | 99 | " in page
+    assert "| MMD-D |  | 40, learned on 40 others (1 training) | 99 | " in page
     assert page.index("R-Div") < page.index("MMD-D")
     assert as_csv(found.lines) == (folder / "hdgm-size.csv").read_text(encoding="utf-8")
 

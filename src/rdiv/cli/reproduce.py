@@ -44,7 +44,27 @@ OutFolder = Annotated[
         "--out",
         metavar="DIR",
         help="Folder for the page, the numbers, the picture and finished trials; the same command "
-        "continues there. By default reproduced/TABLE-SCALE.",
+        "continues there. By default reproduced/TABLE-SCALE, with the parts and sizes asked for "
+        "at its end.",
+        show_default=False,
+    ),
+]
+Parts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--part",
+        metavar="NAME",
+        help="Only this part of the table, as --plan names them; give it again for another.",
+        show_default=False,
+    ),
+]
+Sizes = Annotated[
+    str | None,
+    typer.Option(
+        "--sizes",
+        metavar="ROWS[,ROWS...]",
+        help="Rows a side, separated by commas, instead of those of the scale. What the paper "
+        "calls N is twice that.",
         show_default=False,
     ),
 ]
@@ -57,6 +77,8 @@ def reproduce_table(
     table: TableName = None,
     *,
     scale: ScaleName = "smoke",
+    part: Parts = None,
+    sizes: Sizes = None,
     out: OutFolder = None,
     plan: PlanOnly = False,
     seed: Seed = 0,
@@ -73,25 +95,37 @@ def reproduce_table(
     from rdiv.names import chosen_from
     from rdiv.reproduction import reproduce
     from rdiv.reproduction.protocol import as_scale
+    from rdiv.reproduction.running import narrowed
 
     size = as_scale(scale)
     if table is None:
         _list_tables()
         return
-    chosen = chosen_from(BY_NAME, table, "table")
+    chosen, parts, rows = chosen_from(BY_NAME, table, "table"), part or [], _numbers(sizes)
+    narrow = narrowed(chosen, size, parts, rows)
     if plan:
-        write_out(printable(str(chosen.plan(size))) + "\n")
+        write_out(printable(str(narrow.plan(size))) + "\n")
         return
     check_destination(json)
     if scheduler is not None and jobs != 1:
         raise InputError("--jobs are processes here, --scheduler a cluster; choose one of them.")
-    folder = out or f"reproduced/{table}-{scale}"
+    folder = out or "reproduced/" + "-".join([table, scale, *parts, *map(str, rows)])
     with saying_where_rows_are(folder), trial_progress() as progress:
         found = reproduce(
             chosen, scale=size, out=folder, seed=seed, n_jobs=jobs, scheduler=scheduler,
-            data_dir=data_dir, progress=progress,
+            data_dir=data_dir, progress=progress, parts=parts, sizes=rows,
         )  # fmt: skip
     _report(found, folder, json)
+
+
+def _numbers(sizes: str | None) -> list[int]:
+    """Whole numbers between commas."""
+    try:
+        return [int(text) for text in sizes.split(",")] if sizes is not None else []
+    except ValueError:
+        raise InputError(
+            f"--sizes are whole numbers separated by commas, such as 500,1000, got {sizes!r}."
+        ) from None
 
 
 def _list_tables() -> None:

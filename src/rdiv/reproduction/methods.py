@@ -22,10 +22,11 @@ from rdiv.discrepancies import (
 from rdiv.models.networks.default_networks import NetworkClassifier
 from rdiv.models.networks.training import Training
 from rdiv.models.protocol import Model
-from rdiv.reproduction.power_table import Part
+from rdiv.reproduction.parts import Part
 
 __all__ = [
     "QUICK",
+    "density_refits",
     "kernel_tests",
     "learner_parts",
     "learners",
@@ -49,6 +50,18 @@ def kernel_tests(model: Model) -> dict[str, Any]:
         "H-Div (max)": HDivergence(model, "max"),
         "cross-risk": CrossRisk(model),
         "MMD-O (median)": GaussianMmd(),
+    }
+
+
+def density_refits(model: Model) -> dict[str, Any]:
+    """R-Div beside the tests that fit each side again, for a density that is no kernel density.
+
+    They belong in one part, so that all have the same number of permutations.
+    """
+    return {
+        "R-Div": RDivergence(model),
+        "H-Div": HDivergence(model),
+        "cross-risk": CrossRisk(model),
     }
 
 
@@ -113,10 +126,12 @@ def learner_parts(
     *,
     cell: str = "{n}",
     alphas: tuple[float, ...] = (0.05,),
+    fresh_sizes: tuple[int, ...] = (),
 ) -> tuple[Part, Part]:
     """Tests that learn: in every draw on its half, and once a repeat on a draw of their own.
 
-    `trials` is for the first; `repeats` trainings share as many trials in the second.
+    `trials` is for the first; `repeats` trainings share as many trials in the second. The second
+    tests all the rows that it draws, so it may draw `fresh_sizes` instead: half as many.
     """
     chosen = learners() if tests is None else tests
     half = Part(
@@ -124,7 +139,7 @@ def learner_parts(
     )
     fresh = replace(
         half, name="learners-fresh", trials=trials // repeats, repeats=repeats, train="fresh",
-        seconds=seconds / 3,
+        seconds=seconds / 3, sizes=fresh_sizes or sizes,
     )  # fmt: skip
     return half, fresh
 
@@ -140,11 +155,13 @@ def network_parts(
     name: str = "",
     refitted: Mapping[str, Any] | None = None,
     cell: str = "{n}",
-) -> tuple[Part, Part]:
+) -> tuple[Part, ...]:
     """Tests of one network: those that fit it once, and H-Div, which trains two a permutation.
 
     `seconds` is about what one training on the pool takes; H-Div stops once its decision is
-    certain. `refitted` are the sources of H-Div, where those are fewer.
+    certain. `refitted` are the sources of H-Div, where those are fewer. Where H-Div has fewer
+    permutations than the rest, R-Div is measured with as few on the same draws: fewer cost power,
+    so only equal numbers are compared.
     """
     front = f"{name}-" if name else ""
     fit = Part(
@@ -154,4 +171,10 @@ def network_parts(
         fit, name=f"{front}refits", tests=refits(model), sources=refitted or sources,
         n_resamples=permutations, seconds=seconds * (1 + permutations / 2),
     )  # fmt: skip
-    return fit, refit
+    if permutations == fit.n_resamples:
+        return fit, refit
+    alike = replace(
+        fit, name=f"{front}one-fit-{permutations}", tests={"R-Div": RDivergence(model)},
+        sources=refit.sources, n_resamples=permutations,
+    )  # fmt: skip
+    return fit, alike, refit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -12,17 +13,31 @@ from rdiv.reproduction.protocol import Line
 if TYPE_CHECKING:
     from rdiv.reproduction.power_table import PowerTable
 
-__all__ = ["NULL", "OURS", "PAPER", "cell_title", "dots", "page", "rate_text", "verdict"]
+__all__ = [
+    "NULL",
+    "OURS",
+    "PAPER",
+    "cell_title",
+    "dots",
+    "model_text",
+    "page",
+    "rate_text",
+    "rows_text",
+    "spread",
+    "verdict",
+]
 
 
 def page(table: PowerTable, lines: Sequence[Line]) -> str:
     """Cells one after the other, then the paper's table and the remarks."""
-    first = lines[0]
-    setting = table.scales[first["scale"]]
-    out = [f"{table.where}", "", f"Scale `{first['scale']}`, seed {first['seed']}: {setting.about}"]
+    out = [table.where]
+    if table.counted:
+        out += ["", f"**N and rows a side.** {table.counted}"]
+    for scale, seed in dict.fromkeys((line["scale"], line["seed"]) for line in lines):
+        out += ["", f"Scale `{scale}`, seed {seed}: {table.scales[scale].about}"]
     for cell in dict.fromkeys(line["cell"] for line in lines):
-        out += ["", *_cell([line for line in lines if line["cell"] == cell])]
-    notes = dict.fromkeys(f"n = {x['n_p']}: {x['note']}." for x in lines if x["note"])
+        out += ["", *_cell(table, [line for line in lines if line["cell"] == cell])]
+    notes = dict.fromkeys(f"{x['n_p']} rows a side: {x['note']}." for x in lines if x["note"])
     out += ["", *notes] if notes else []
     if table.remarks:
         out += ["", "**What differs, and why.**", "", *(f"- {text}" for text in table.remarks)]
@@ -32,36 +47,97 @@ def page(table: PowerTable, lines: Sequence[Line]) -> str:
     return "\n".join(out).rstrip() + "\n"
 
 
-def _cell(lines: list[Line]) -> Iterator[str]:
+def _cell(table: PowerTable, lines: list[Line]) -> Iterator[str]:
+    """A title and a table; each row has its model, its rows, its trials and its permutations."""
     first = lines[0]
-    facts = [f"{first['n_p']} + {first['n_q']} rows", f"level {first['alpha']:g}"]
-    models = dict.fromkeys(line["model"] for line in lines if line["protocol"] == "whole")
-    facts += [f"`{model}`" for model in models if model]
-    yield f"**{cell_title(first['cell'])}** ({', '.join(facts)})"
+    models = list(dict.fromkeys(line["model"] for line in lines if line["model"] and _whole(line)))
+    facts = [f"level {first['alpha']:g}"] if "level" not in first["cell"] else []
+    facts += [model_text(models[0])] if len(models) == 1 else []
+    yield f"**{cell_title(first['cell'])}**" + (f" ({', '.join(facts)})" if facts else "")
     yield ""
-    yield "| test | protocol | paper | here, 95 % interval | type-I error | paper is |"
-    yield "|---|---|---|---|---|---|"
+    told = any(line["paper"] is not None for line in lines)
+    mixed = len({line["scale"] for line in lines}) > 1
+    names = ["test", *(["model"] if len(models) > 1 else []), "rows tested a side", "permutations"]
+    names += [*(["scale"] if mixed else []), *(["paper"] if told else [])]
+    names += ["here, 95 % interval", "type-I error", *(["paper is"] if told else [])]
+    yield f"| {' | '.join(names)} |"
+    yield "|---" * len(names) + "|"
     for line in lines:
         paper = "" if line["paper"] is None else f"{line['paper']:.3f}"
-        parts = (line["method"], line["protocol"], paper, rate_text(line))
-        yield f"| {' | '.join(parts)} | {rate_text(line, 'null_')} | {verdict(line)} |"
-    yield ""
-    twice = " (a test that learns at the better of its protocols)"
-    note = twice if any(line["protocol"] == "fresh" for line in lines) else ""
-    yield f"Order here{note}: {_order(lines, 'rate')}."
-    if any(line["paper"] is not None for line in lines):
-        yield f"Order in the paper: {_order(lines, 'paper')}."
+        parts = {
+            "test": line["method"],
+            "model": model_text(line["model"]) if _whole(line) and line["model"] else "",
+            "rows tested a side": rows_text(line),
+            "permutations": str(line["resamples"]),
+            "scale": line["scale"],
+            "paper": paper,
+            "here, 95 % interval": rate_text(line),
+            "type-I error": rate_text(line, "null_"),
+            "paper is": (table.differs or verdict(line)) if paper else "",
+        }
+        yield f"| {' | '.join(parts[name] for name in names)} |"
 
 
-def cell_title(cell: str) -> str:
-    """What a cell is called; the paper has bare numbers for N.
+def _whole(line: Line) -> bool:
+    return bool(line["protocol"] == "whole")
+
+
+LEAST_TRIALS = 20
+BANDWIDTHS = {"loo": "leave-one-out", "scott": "Scott's", "silverman": "Silverman's"}
+
+
+def model_text(model: str) -> str:
+    """A model with the rule that decides it: the bandwidth of a kernel density, the components.
 
     Examples
     --------
-    >>> print(cell_title("1000"), cell_title("A+C"), sep=", ")
-    N = 1000, A+C
+    >>> print(model_text("kde"), model_text("kde(bandwidth='scott')"), sep="; ")
+    `kde`, leave-one-out bandwidth; `kde`, Scott's bandwidth
+    >>> print(model_text("gmm(components=4)"), model_text("vae(epochs=30)"), sep="; ")
+    `gmm`, 4 components; `vae(epochs=30)`
     """
-    return f"N = {cell}" if cell.isdigit() else cell
+    name, _, rest = model.partition("(")
+    value = rest.rstrip(")").partition("=")[2].strip("'")
+    if name == "kde" and (value or "loo") in BANDWIDTHS:
+        return f"`kde`, {BANDWIDTHS[value or 'loo']} bandwidth"
+    if name == "gmm" and value.isdigit():
+        return f"`gmm`, {value} components"
+    return f"`{model}`"
+
+
+def rows_text(line: Line) -> str:
+    """How many rows a side are tested, and where a test that learns has learned.
+
+    Examples
+    --------
+    >>> print(rows_text({"protocol": "half", "tested": 500, "repeats": 1}))
+    500, learned on 500
+    >>> print(rows_text({"protocol": "fresh", "tested": 500, "repeats": 4}))
+    500, learned on 500 others (4 trainings)
+    """
+    tested = line["tested"]
+    if line["protocol"] == "half":
+        return f"{tested}, learned on {tested}"
+    if line["protocol"] == "fresh":
+        often = "1 training" if line["repeats"] == 1 else f"{line['repeats']} trainings"
+        return f"{tested}, learned on {tested} others ({often})"
+    return str(tested)
+
+
+def cell_title(cell: str) -> str:
+    """What a cell is called; the paper has bare numbers for N, half of which is tested a side.
+
+    Examples
+    --------
+    >>> print(cell_title("1000"), cell_title("A+C"), sep="; ")
+    N = 1000, which is 500 rows a side; A+C
+    >>> print(cell_title("ViT, N = 400"))
+    ViT, N = 400, which is 200 rows a side
+    """
+    name = f"N = {cell}" if cell.isdigit() else cell
+    front, _, number = name.rpartition("N = ")
+    sized = number.isdigit() and (not front or front.endswith(", "))
+    return f"{name}, which is {int(number) // 2} rows a side" if sized else name
 
 
 def rate_text(line: Line, side: str = "") -> str:
@@ -73,36 +149,43 @@ def rate_text(line: Line, side: str = "") -> str:
     0.050 [0.02, 0.11] of 100
     """
     rate, low, high, trials = (line[side + name] for name in ("rate", "low", "high", "trials"))
-    return f"{rate:.3f} [{low:.2f}, {high:.2f}] of {trials}"
+    text = f"{rate:.3f} [{low:.2f}, {high:.2f}] of {trials}"
+    if not side and line.get("repeats", 1) > 1 and _whole(line):
+        text += f" ({line['repeats']} repeats, SD {spread(line):.3f})"
+    return text
+
+
+def spread(line: Line) -> float:
+    """The standard deviation of the powers of several repeats, from the error of their mean.
+
+    Examples
+    --------
+    >>> print(spread({"se": 0.01, "repeats": 9}))
+    0.03
+    """
+    return float(line["se"] * line["repeats"] ** 0.5)
 
 
 def verdict(line: Line) -> str:
     """Where the paper's number lies: inside our interval, above or below it.
 
-    Two of the paper's standard errors count for it, where it prints them.
+    Two of the paper's standard errors count for it, where it prints them. Fewer than 20 trials say
+    nothing about it.
+
+    Examples
+    --------
+    >>> line = {"paper": 1.0, "paper_se": None, "low": 0.49, "high": 0.68, "trials": 100}
+    >>> print(verdict(line), verdict(line | {"trials": 3}), sep=", ")
+    higher, too few trials
     """
     if line["paper"] is None:
         return ""
+    if line["trials"] < LEAST_TRIALS:
+        return "too few trials"
     slack = 2 * (line["paper_se"] or 0.0)
     if line["paper"] - slack > line["high"]:
         return "higher"
     return "lower" if line["paper"] + slack < line["low"] else "inside"
-
-
-def _order(lines: Sequence[Line], column: str) -> str:
-    """Methods by a column, the best first, equals in one place; a method at its best protocol.
-
-    The paper does not tell variants such as `H-Div (max)` apart.
-    """
-    best: dict[str, float] = {}
-    for line in lines:
-        if line[column] is not None:
-            method = line["method"].partition(" (")[0] if column == "paper" else line["method"]
-            best[method] = max(best.get(method, -1.0), line[column])
-    ranks: dict[float, list[str]] = {}
-    for method, value in sorted(best.items(), key=lambda item: -item[1]):
-        ranks.setdefault(value, []).append(method)
-    return ", ".join(f"{' = '.join(methods)} {value:.2f}" for value, methods in ranks.items())
 
 
 ACROSS = 3
@@ -113,19 +196,22 @@ IN_THE_PAPER = "in the paper"
 def dots(lines: Sequence[Line]) -> str:
     """One panel per cell: tests down, rejection rates across, as SVG text."""
     cells = list(dict.fromkeys(line["cell"] for line in lines))
-    tests = list(dict.fromkeys(_label(line) for line in lines))
+    panels = [[line for line in lines if line["cell"] == cell] for cell in cells]
     across = min(ACROSS, len(cells))
     down = ceil(len(cells) / across)
-    size = (max(6.8, 2.0 + 3.2 * across), down * (0.9 + 0.24 * len(tests)) + 0.5)
+    counts = [len({_label(line) for line in panel}) for panel in panels]
+    heights = [max(counts[row * across : (row + 1) * across]) for row in range(down)]
+    size = (2.0 + 4.6 * across, down * 0.9 + 0.24 * sum(heights) + 0.5)
 
     def paint(figure: Any) -> None:
-        grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+        grid = figure.subplots(
+            down, across, squeeze=False, sharex=True, gridspec_kw={"height_ratios": heights}
+        )
         for axes in grid.flat[len(cells) :]:
             axes.set_visible(False)
-        for axes, cell in zip(grid.flat, cells, strict=False):
-            some = [line for line in lines if line["cell"] == cell]
-            _panel(axes, some, tests)
-            axes.set_title(_title(some[0]), fontsize="medium")
+        for place, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
+            _panel(axes, panel, heights[place // across])
+            axes.set_title(_title(panel[0]), fontsize="medium")
         handles, labels = grid.flat[0].get_legend_handles_labels()
         if all(line["paper"] is None for line in lines):
             where = labels.index(IN_THE_PAPER)
@@ -136,17 +222,29 @@ def dots(lines: Sequence[Line]) -> str:
 
 
 def _label(line: Line) -> str:
-    protocol = "" if line["protocol"] == "whole" else f", {line['protocol']}"
-    return f"{line['method']}{protocol}"
+    """A test with what tells it from others of its name: how it learned, its model, the rest."""
+    marks = [line["method"]]
+    marks += [] if _whole(line) else [line["protocol"]]
+    if line["model"] not in (None, "kde") and "(" in line["model"] and _whole(line):
+        name, _, rest = line["model"].partition("(")
+        value = re.sub(r"[')]", "", rest.partition("=")[2])
+        marks += [f"{name} {value}"] if name in ("kde", "gmm") else []
+    marks += [] if line["resamples"] == 99 else [f"{line['resamples']} permutations"]
+    marks += [f"{line['trials']} trials"] if line["repeats"] > 1 and _whole(line) else []
+    return ", ".join(marks)
 
 
 def _title(line: Line) -> str:
-    """What a cell is called, and how many rows of p it has."""
-    name = cell_title(line["cell"])
-    return name if "N =" in name else f"{name}, N = {line['n_p']}"
+    """What a cell is called, and how many rows a side it has."""
+    name = line["cell"]
+    if name.isdigit():
+        return f"N = {name} ({int(name) // 2} a side)"
+    return name if "a side" in name else f"{name}, {line['n_p']} a side"
 
 
-def _panel(axes: Any, lines: Sequence[Line], tests: list[str]) -> None:
+def _panel(axes: Any, lines: Sequence[Line], room: int) -> None:
+    """The tests of one cell, with room for as many as any panel beside it has."""
+    tests = list(dict.fromkeys(_label(line) for line in lines))
     places = [tests.index(_label(line)) for line in lines]
     for side, colour, shift, name in (
         ("", OURS, 0.0, "here, 95 % interval"),
@@ -168,8 +266,9 @@ def _panel(axes: Any, lines: Sequence[Line], tests: list[str]) -> None:
         facecolors="none", edgecolors=PAPER, label=IN_THE_PAPER,
     )  # fmt: skip
     axes.axvline(lines[0]["alpha"], color="0.5", linestyle=":", linewidth=1)
-    axes.set(xlim=(-0.03, 1.03), ylim=(len(tests) - 0.4, -0.6))
+    axes.set(xlim=(-0.03, 1.03), ylim=(room - 0.4, -0.6))
     axes.set_yticks(range(len(tests)), tests)
+    axes.tick_params(labelbottom=True)
     axes.set_xlabel("rejection rate")
     axes.grid(axis="y", color="0.92", linewidth=0.8)
     axes.set_axisbelow(True)

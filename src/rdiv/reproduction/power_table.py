@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rdiv.names import spelled
+from rdiv.names import chosen_from, spelled
+from rdiv.reproduction.parts import Part, Setting, checked_sizes, rows_tested
 from rdiv.reproduction.power_page import dots, page
 from rdiv.reproduction.protocol import Line, Plan, PlanLine, Printed, Run, Scale
 from rdiv.sources import BY_NAME as SOURCES
 from rdiv.studies.power import PowerStudy, run_study
-from rdiv.studies.study import Study, as_study
 
-__all__ = ["COLUMNS", "RATES", "Part", "PowerTable", "Setting", "lines_of", "rate_and_interval"]
+__all__ = ["COLUMNS", "RATES", "PowerTable", "lines_of", "rate_and_interval"]
 
 
 RATES = ("trials", "rejections", "rate", "low", "high")
 COLUMNS = (
-    "table", "scale", "seed", "cell", "method", "test", "model", "protocol", "n_p", "n_q",
-    "resamples", "alpha", "paper", "paper_se", *RATES, "se", *(f"null_{name}" for name in RATES),
-    "seconds", "note",
+    "table", "scale", "seed", "part", "cell", "method", "test", "model", "protocol", "n_p", "n_q",
+    "tested", "resamples", "repeats", "alpha", "paper", "paper_se", *RATES, "se",
+    *(f"null_{name}" for name in RATES), "seconds", "note",
 )  # fmt: skip
 DIGITS = 4
 
@@ -38,18 +38,20 @@ def lines_of(head: Line, part: Part, found: PowerStudy, paper: Printed) -> list[
     lines = []
     for side in sides.values():
         power, null = side[False], side[True]
-        label = part.cell.format(
-            n=power["n_p"], source=sources[power["source"]], alpha=f"{power['alpha']:g}"
-        )
+        tested = rows_tested(power["n_p"], power["protocol"])
+        label = part.label(power["n_p"], sources[power["source"]], power["alpha"], tested=tested)
         method = methods[power["discrepancy"], power["model"]]
         reported = paper.get(method, label)
         line = {
             **head,
+            "part": part.name,
             "cell": label,
             "method": method,
             "test": power["discrepancy"],
             **{name: power[name] for name in ("model", "protocol", "n_p", "n_q", "alpha")},
+            "tested": tested,
             "resamples": part.n_resamples,
+            "repeats": part.repeats,
             "paper": None if reported is None else reported.rate,
             "paper_se": None if reported is None else reported.se,
             **{name: power[name] for name in RATES},
@@ -94,65 +96,6 @@ def _rounded(value: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """One power study of a table; a null cell stands beside every cell.
-
-    Parameters
-    ----------
-    name : str
-        Of its folder.
-    tests : mapping from str to Discrepancy
-        By the name of the method, as the paper has it where it does.
-    sources : mapping from str to Source
-        By what the cell calls them.
-    sizes : tuple of int
-        Rows of each sample.
-    trials, repeats, n_resamples, train
-        As in `rdiv.power_study`.
-    alphas : tuple of float
-    cell : str
-        How a column of the table is called, with ``{n}``, ``{source}`` and ``{alpha}``.
-    seconds : float
-        About what one trial of all tests takes on one core.
-    """
-
-    name: str
-    tests: Mapping[str, Any]
-    sources: Mapping[str, Any]
-    sizes: tuple[int, ...]
-    trials: int
-    repeats: int = 1
-    n_resamples: int = 99
-    train: str = "half"
-    alphas: tuple[float, ...] = (0.05,)
-    cell: str = "{n}"
-    seconds: float = 1.0
-
-    @property
-    def draws(self) -> int:
-        """Pairs of samples, null and not, that all tests see."""
-        return 2 * self.trials * self.repeats * len(self.sizes) * len(self.sources)
-
-    def study(self, run: Run) -> Study:
-        """The study behind it."""
-        return as_study(
-            [_with_data(source, run.data_dir) for source in self.sources.values()],
-            list(self.tests.values()),
-            sizes=self.sizes, trials=self.trials, repeats=self.repeats,
-            n_resamples=self.n_resamples, alpha=self.alphas, train=self.train, null=True,
-            seed=run.seed, share_fits=True,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """A table at one scale: the studies it takes, and in words what was chosen."""
-
-    about: str
-    parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True, eq=False)
 class PowerTable:
     """A table or figure of test powers.
 
@@ -168,6 +111,11 @@ class PowerTable:
     scales : mapping from scale to Setting
     remarks : tuple of str
         What differs from the paper, and why.
+    counted : str
+        What the paper calls N here, and how many rows a side that is.
+    differs : str
+        Why the paper's numbers are not those of our cells, in a few words; empty where they can be
+        compared.
 
     Examples
     --------
@@ -182,15 +130,34 @@ class PowerTable:
     paper: Printed
     scales: Mapping[Scale, Setting]
     remarks: tuple[str, ...] = ()
+    counted: str = ""
+    differs: str = ""
 
     def plan(self, scale: Scale) -> Plan:
         """What a run at a scale consists of."""
         setting = self.scales[scale]
-        lines = tuple(
-            PlanLine(f"{part.name}: {', '.join(part.tests)}", part.draws, part.seconds)
-            for part in setting.parts
-        )
+        lines = tuple(PlanLine(part.what, part.draws, part.seconds) for part in setting.parts)
         return Plan(self.name, scale, setting.about, lines)
+
+    def narrowed(self, scale: Scale, parts: Sequence[str], sizes: Sequence[int]) -> PowerTable:
+        """The table with some of its parts at a scale, at other sizes if any are given.
+
+        Examples
+        --------
+        >>> from rdiv.reproduction import BY_NAME
+        >>> print(BY_NAME["blob"].narrowed("laptop", ["gmm-one-fit"], [30]).plan("laptop").lines[0])
+        PlanLine(what='gmm-one-fit: R-Div, score, omnibus at 30 a side', trials=200, seconds=0.02)
+        """
+        setting = self.scales[scale]
+        known = {part.name: part for part in setting.parts}
+        what = f"part of {self.name} at {scale} scale"
+        chosen = [chosen_from(known, name, what) for name in parts] or list(known.values())
+        if sizes:
+            chosen = [part.of_sizes(checked_sizes(sizes)) for part in chosen]
+        only = ["only " + ", ".join(parts)] if parts else []
+        only += ["at " + ", ".join(map(str, sizes)) + " rows a side"] if sizes else []
+        about = f"{', '.join(only)}; the whole of this scale: {setting.about}"
+        return replace(self, scales={**self.scales, scale: Setting(about, tuple(chosen))})
 
     def measure(self, run: Run) -> list[Line]:
         """Run the studies that are not finished, and set the paper's numbers beside the rates."""
@@ -204,7 +171,7 @@ class PowerTable:
                 study,
                 n_jobs=run.n_jobs,
                 scheduler=run.scheduler,
-                out=None if run.kept is None else Path(run.kept) / part.name,
+                out=None if run.kept is None else Path(run.kept) / (part.folder or part.name),
                 progress=_shifted(run.progress, before, total),
             )
             before += part.draws * len(part.tests)
@@ -226,12 +193,6 @@ def _by_cell(lines: list[Line]) -> list[Line]:
     cells = list(dict.fromkeys(line["cell"] for line in lines))
     assert all(tuple(line) == COLUMNS for line in lines)
     return sorted(lines, key=lambda line: cells.index(line["cell"]))
-
-
-def _with_data(source: Any, folder: Path | None) -> Any:
-    if folder is None or not hasattr(source, "data_dir"):
-        return source
-    return replace(source, data_dir=folder)
 
 
 def _shifted(

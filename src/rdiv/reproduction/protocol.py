@@ -51,6 +51,10 @@ class Run:
         Folder for what has been measured so far; the same run continues there.
     progress : callable, optional
         Called with the number of finished trials and of all trials.
+    parts : tuple of str
+        The parts that were asked for; none means all.
+    sizes : tuple of int
+        The rows a side that were asked for; none means those of the scale.
     """
 
     scale: Scale = "smoke"
@@ -60,6 +64,8 @@ class Run:
     data_dir: Path | None = None
     kept: Path | None = None
     progress: Callable[[int, int], None] | None = None
+    parts: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from rdiv.errors import InputError
 from rdiv.names import chosen_from
-from rdiv.reproduction.protocol import Line, Run, Table, as_scale
+from rdiv.reproduction.protocol import Line, Run, Scale, Table, as_scale
 
-__all__ = ["Reproduced", "as_csv", "command", "read_csv", "reproduce", "write"]
+__all__ = ["Reproduced", "as_csv", "command", "narrowed", "read_csv", "reproduce", "write"]
 
 
 def as_csv(lines: Sequence[Line]) -> str:
@@ -45,7 +46,7 @@ def read_csv(path: str | Path) -> list[Line]:
         ]
 
 
-TEXTS = frozenset({"table", "scale", "cell", "method", "test", "protocol", "note"})
+TEXTS = frozenset({"table", "scale", "part", "cell", "method", "test", "protocol", "note"})
 
 
 def _value(text: str) -> str | int | float | None:
@@ -83,7 +84,7 @@ class Reproduced:
 
     def to_markdown(self) -> str:
         """The page with its title and the command that made it."""
-        made = f"Made by `{command(self.table.name, self.run.scale, self.run.seed)}`."
+        made = f"Made by `{command_of(self.table.name, self.run)}`."
         return f"# {self.table.about}\n\n{made}\n\n{self.table.markdown(self.lines)}"
 
     def to_csv(self) -> str:
@@ -107,6 +108,8 @@ def reproduce(
     scheduler: str | None = None,
     data_dir: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
+    parts: Sequence[str] = (),
+    sizes: Sequence[int] = (),
 ) -> Reproduced:
     """Measure a table of the paper again.
 
@@ -128,6 +131,10 @@ def reproduce(
         Folder of the data files.
     progress : callable, optional
         Called with the number of finished trials and of all trials.
+    parts : sequence of str
+        Names of parts, as its plan has them; without, all of them.
+    sizes : sequence of int
+        Rows a side, instead of those of the scale.
 
     Returns
     -------
@@ -141,13 +148,14 @@ def reproduce(
     """
     from rdiv.studies.execution import check_scheduler
 
-    chosen = _table(table)
+    size = as_scale(scale)
+    chosen = narrowed(_table(table), size, parts, sizes)
     check_scheduler(scheduler)
     run = Run(
-        as_scale(scale), seed, n_jobs, scheduler,
+        size, seed, n_jobs, scheduler,
         None if data_dir is None else Path(data_dir),
         None if out is None else Path(out) / TRIALS,
-        progress,
+        progress, tuple(parts), tuple(sizes),
     )  # fmt: skip
     found = Reproduced(chosen, run, chosen.measure(run))
     if out is not None:
@@ -169,15 +177,45 @@ def write(found: Reproduced, folder: str | Path) -> None:
         os.replace(draft, Path(folder) / name)
 
 
-def command(name: str, scale: str, seed: int) -> str:
+def narrowed(table: Table, scale: Scale, parts: Sequence[str], sizes: Sequence[int]) -> Table:
+    """A table with some of its parts or at other sizes; one that has no parts says so.
+
+    Examples
+    --------
+    >>> from rdiv.reproduction import BY_NAME
+    >>> narrowed(BY_NAME["noisy-pair"], "smoke", ["one-fit"], [])
+    Traceback (most recent call last):
+    ...
+    rdiv.errors.InputError: noisy-pair is measured as a whole; leave out --part and --sizes.
+    """
+    if not parts and not sizes:
+        return table
+    if not hasattr(table, "narrowed"):
+        raise InputError(f"{table.name} is measured as a whole; leave out --part and --sizes.")
+    narrow: Table = table.narrowed(scale, parts, sizes)
+    return narrow
+
+
+def command(
+    name: str, scale: str, seed: int, parts: Sequence[str] = (), sizes: Sequence[int] = ()
+) -> str:
     """The command that measures a table.
 
     Examples
     --------
     >>> print(command("blob", "laptop", 7))
     rdiv reproduce blob --scale laptop --seed 7
+    >>> print(command("higgs", "laptop", 0, ["one-fit"], [500, 1000]))
+    rdiv reproduce higgs --scale laptop --part one-fit --sizes 500,1000 --seed 0
     """
-    return f"rdiv reproduce {name} --scale {scale} --seed {seed}"
+    some = "".join(f" --part {part}" for part in parts)
+    some += f" --sizes {','.join(map(str, sizes))}" if sizes else ""
+    return f"rdiv reproduce {name} --scale {scale}{some} --seed {seed}"
+
+
+def command_of(name: str, run: Run) -> str:
+    """The command behind a run."""
+    return command(name, run.scale, run.seed, run.parts, run.sizes)
 
 
 def _table(given: str | Table) -> Table:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rdiv.models import Mlp, Training
 from rdiv.reproduction.methods import QUICK, learner_parts, learners, network_parts
-from rdiv.reproduction.power_table import PowerTable, Setting
+from rdiv.reproduction.parts import Setting
+from rdiv.reproduction.power_table import PowerTable
 from rdiv.reproduction.protocol import printed
 from rdiv.sources import ColoredMnist
 
@@ -29,7 +30,9 @@ TABLE = PowerTable(
     name="colored-mnist",
     about="Colored-MNIST: a colour that goes with the label",
     where="Table on MNIST and Colored-MNIST in section 5.3 of the paper; two hidden layers of 128, "
-    "Adam, level 0.05. It does not state N.",
+    "Adam, level 0.05. No code was published for it.",
+    counted="The paper does not state N. Our rows are counted a side.",
+    differs="not compared: N not stated",
     paper=PAPER,
     scales={
         "smoke": Setting(
@@ -40,15 +43,16 @@ TABLE = PowerTable(
             ),
         ),
         "laptop": Setting(
-            "N = 100; the paper's network, 10 epochs; 20 trials; H-Div with 19 permutations, "
-            "trained afresh for each; tests that learn see the inputs only (networks: 20 epochs).",
+            "100 digits a side; the paper's network, 10 epochs; 20 trials; H-Div with 19 "
+            "permutations, trained afresh for each; tests that learn see the inputs only "
+            "(networks: 20 epochs).",
             (
                 *network_parts(Mlp(epochs=10), BOTH, (100,), 20, 0.2, cell=CELL),
                 *learner_parts(PLAIN, (100,), 20, 2, 5.0, learners(Training(epochs=20)), cell=CELL),
             ),
         ),
         "paper": Setting(
-            "N = 1000 (chosen; the paper has none), K = 100, Z = 100.",
+            "1000 digits a side (chosen; the paper has no N), K = 100, Z = 100.",
             (
                 *network_parts(Mlp(), BOTH, (1000,), 100, 5.0, permutations=99, cell=CELL),
                 *learner_parts(PLAIN, (1000,), 100, 10, 60.0, cell=CELL),

@@ -1,0 +1,91 @@
+"""The lines behind the results page, and the short statements that are made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rdiv.reproduction.running import command
+from rdiv.reproduction.tables.overfitting import t_interval
+
+Line = dict[str, Any]
+
+KDE, SCOTT = "kde", "kde(bandwidth='scott')"
+TEN, FOUR = "gmm(components=10)", "gmm(components=4)"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A claim in a few words, what was found, the verdict, and the command that measures it."""
+
+    claim: str
+    found: str
+    verdict: str
+    command: str
+
+    def __str__(self) -> str:
+        shown = self.command.removesuffix(" --seed 0")
+        return f"- *{self.claim}:* {self.found}. `{shown}`"
+
+
+@dataclass(frozen=True)
+class Book:
+    """The lines of every table that was measured."""
+
+    lines: dict[str, list[Line]]
+
+    def pick(
+        self, table: str, method: str, cell: str, *, model: str = KDE, resamples: int = 99
+    ) -> Line | None:
+        """The line of a test of all rows in a cell; of several the one with most trials."""
+        wanted = (method, cell, model, resamples, "whole")
+        names = ("method", "cell", "model", "resamples", "protocol")
+        some = [x for x in self.of(table) if tuple(x[name] for name in names) == wanted]
+        return max(some, key=lambda line: line["trials"], default=None)
+
+    def of(self, table: str) -> list[Line]:
+        """Lines of a table of powers at level 0.05."""
+        return [x for x in self.lines.get(table, []) if x["alpha"] == 0.05]
+
+    def cells(self, table: str) -> list[str]:
+        """Cells of a table at level 0.05."""
+        return list(dict.fromkeys(line["cell"] for line in self.of(table)))
+
+    def pair(self, table: str, cell: str, model: str, other: str) -> tuple[Line, Line] | None:
+        """R-Div and another test at the same rows, permutations and trials, if both are there."""
+        keys = ("cell", "model", "resamples", "tested", "trials", "protocol")
+        here = [x for x in self.of(table) if (x["cell"], x["model"]) == (cell, model)]
+        found = [
+            (r, x)
+            for r in here
+            for x in here
+            if r["method"] == "R-Div" and x["method"] == other
+            if all(r[key] == x[key] for key in keys)
+        ]
+        return max(found, key=lambda both: both[0]["trials"], default=None)
+
+
+def at(line: Line) -> str:
+    """The command that measures a line."""
+    return command(line["table"], line["scale"], line["seed"], [line["part"]], [line["n_p"]])
+
+
+def text(line: Line) -> str:
+    """A rate with its interval."""
+    return f"{line['rate']:.2f} [{line['low']:.2f}, {line['high']:.2f}]"
+
+
+def of(line: Line) -> str:
+    """Rejections of trials."""
+    return f"{line['rejections']} of {line['trials']}"
+
+
+def versus(r: Line, other: Line) -> str:
+    """Rejections by R-Div and by another test of the same draws."""
+    return f"{r['rejections']} / {other['rejections']} of {r['trials']}"
+
+
+def mean(line: Line) -> str:
+    """A gap in nats with its t interval."""
+    low, high = t_interval(line["gap"], line["gap_sd"], line["draws"])
+    return f"{line['gap']:.1f} [{low:.1f}, {high:.1f}]"
