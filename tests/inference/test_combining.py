@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from rdiv.inference.combining import min_p, nested_min_p
+from rdiv.inference.combining import min_p, nested
 from rdiv.inference.engine import permutation_pvalue
 
 
@@ -55,7 +55,7 @@ def test_the_level_is_exact(correlation: float) -> None:
     for _ in range(draws):
         parts = rng.normal(size=(40, 3))
         parts[:, 1] = correlation * parts[:, 0] + np.sqrt(1 - correlation**2) * parts[:, 1]
-        combined = nested_min_p([(1, None), (2, min_p)])(parts)
+        combined = nested([(1, None), (2, min_p)])(parts)
         rejected += permutation_pvalue(combined[0], combined[1:]) <= 0.05
     assert binomtest(rejected, draws, 0.05).pvalue > 1e-3
 
@@ -74,5 +74,5 @@ def test_levels_nest() -> None:
     parts = np.random.default_rng(5).normal(size=(30, 4))
     inner = min_p(parts[:, 1:])
     expected = min_p(np.stack([parts[:, 0], inner], axis=1))
-    assert (nested_min_p([(1, None), (3, min_p)])(parts) == expected).all()
-    assert (nested_min_p([(1, None)])(parts[:, :1]) == parts[:, 0]).all()
+    assert (nested([(1, None), (3, min_p)])(parts) == expected).all()
+    assert (nested([(1, None)])(parts[:, :1]) == parts[:, 0]).all()

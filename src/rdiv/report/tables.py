@@ -90,7 +90,7 @@ def _input_line(found: Comparison) -> list[tuple[str, ...]]:
         return []
     rows = f"{count(beside.n_p)} + {count(beside.n_q)} rows"
     asks = f"Did the inputs alone change? Not part of the verdict; no model, {rows}"
-    return [("inputs (energy)", asks, "none", "", probability(beside.pvalue), "outside")]
+    return [("inputs", asks, "none", "", probability(beside.pvalue), "outside")]
 
 
 def quantiles(losses: Mapping[str, Any], whose: str) -> Table:
