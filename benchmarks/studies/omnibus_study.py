@@ -182,8 +182,8 @@ def page(results: dict[Cell, list[dict[str, Any]]], args: argparse.Namespace) ->
         f"refit; the standard error of a rate is at most {errors[0]:.3f} and {errors[1]:.2f}.",
         f"After a stroke: the test on {args.nulls} true nulls (in proportion where it trains).",
         "One setting in all cells: `kde`, and its score with the gradients of a mixture; omnibus",
-        "is that of r-div and score alone (`inputs=False`), see `omnibus_tables.md` for the rest. `n=a:b`",
-        f"has a rows of p and b of q. Command: `{COMMAND} --nulls {args.nulls}`.",
+        "is that of r-div and score alone (`inputs=False`); with inputs: `omnibus_tables.md`.",
+        f"`n=a:b` has a rows of p and b of q. Command: `{COMMAND} --nulls {args.nulls}`.",
         "",
     )
     yield from regrets(results)

@@ -175,7 +175,9 @@ class TestTheVerdict:
         assert found.verdict == "no shift"
         assert found.input_test.rejected
         assert found.input_test.discrepancy == "inputs"
-        assert "inputs alone: shift found (no model, p = 0.01); not part of the verdict" in str(found)
+        assert "inputs alone: shift found (no model, p = 0.01); not part of the verdict" in str(
+            found
+        )
 
     def test_missing_values_in_an_array_are_looked_at_too(self) -> None:
         x, y = X.copy(), X[:, 0]

@@ -19,7 +19,7 @@ from rdiv.comparison.warnings import data_warnings
 from rdiv.comparison.why import explain
 from rdiv.discrepancies.inputs import Inputs
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS
-from rdiv.drivers import find_drivers, moved_columns
+from rdiv.drivers import find_drivers, moved_columns, unusual_rows
 from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import (
@@ -202,6 +202,9 @@ def _explained(
         leading.losses, leading.samples, settings, held_out=leading.held_out,
         score=answers.score_of(leading), expected=why.expected, columns=why.columns,
     )  # fmt: skip
+    unusual, said = unusual_rows(pooled, settings)
+    about = dict(carriers.notes) | ({} if said is None else {"unusual": said})
+    carriers = replace(carriers, unusual=unusual, notes=about)
     notes = dict(found.notes) | ({} if why.note is None else {"split": why.note})
     moved = moved_columns(pooled, settings)
     return replace(found, drivers=carriers, split=why.split, input_columns=moved, notes=notes)
