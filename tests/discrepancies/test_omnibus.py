@@ -101,7 +101,8 @@ class TestInputs:
         pool = Pool(X)
         beside, alone = (Omnibus("gmm", inputs=how).prepare(pool, RNG(0)) for how in (None, False))
         assert beside.parts == (
-            "r-div", "score ridge", "score l4", "pairs", "distances", "columns"
+            "r-div", "score ridge", "score l4", "pairs", "distances of values",
+            "distances of scores", "columns",
         )  # fmt: skip
         assert alone.parts == ("r-div", "score ridge", "score l4")
         supervised = Pool(X, y=Y, task="regression")
@@ -114,7 +115,8 @@ class TestInputs:
             Omnibus("gmm").prepare(pool, RNG(0)), is_p, PermutationSettings(n_resamples=99),
             rng=RNG(1),
         )  # fmt: skip
-        r_div, ridge, l4, pairs, distances, columns = null.parts.T
+        r_div, ridge, l4, pairs, values, scores, columns = null.parts.T
+        distances = min_p(np.stack([values, scores], axis=1))
         model = min_p(np.stack([r_div, min_p(np.stack([ridge, l4], axis=1))], axis=1))
         joint = min_p(np.stack([model, pairs], axis=1))
         expected = soft_min_p(np.stack([joint, distances, columns], axis=1))
@@ -126,7 +128,9 @@ class TestInputs:
             X[:40], X[40:] + 1, "omnibus", model=forest, n_resamples=99, rng=0
         )
         assert result.rejected
-        assert list(result.notes["pvalues"]) == ["r-div", "pairs", "distances", "columns"]
+        assert list(result.notes["pvalues"]) == [
+            "r-div", "pairs", "distances of values", "distances of scores", "columns"
+        ]  # fmt: skip
 
     def test_they_go_with_a_model(self) -> None:
         with pytest.raises(ValueError, match="goes with a model"):

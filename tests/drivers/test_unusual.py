@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -31,7 +33,7 @@ def test_far_values_unknown_levels_and_missing_cells_are_named() -> None:
     rows, note = found_in(p, q.with_columns(region=pl.Series(region), age=pl.Series(age)))
     assert {(row.index, row.column) for row in rows} >= {(5, "region"), (9, "age"), (11, "age")}
     assert next(row for row in rows if row.index == 5).cells["region"] == "moon"
-    assert all(row.as_far < 0.01 for row in rows)
+    assert all(row.as_far <= 0.01 for row in rows)
     assert "of 80 current rows are farther from the reference than 99 %" in note
 
 
@@ -60,15 +62,17 @@ def test_a_part_of_large_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     assert note.endswith("of 50 reference and 50 current rows drawn at random")
 
 
-def test_it_is_part_of_a_comparison_and_rows_can_be_left_out() -> None:
+def test_it_is_part_of_a_comparison_and_rows_can_be_left_out(tmp_path: Path) -> None:
     q = table(80, 1).with_columns(age=pl.when(pl.int_range(80) < 4).then(900.0).otherwise("age"))
     found = rdiv.compare(table(200, 0), q, model="gmm", n_resamples=99, rng=0)
-    assert {row.index for row in found.drivers.unusual} == {0, 1, 2, 3}
+    assert {row.index for row in found.drivers.unusual} >= {0, 1, 2, 3}
     assert "rows of current unlike the reference: " in str(found)
     document = found.to_dict()["drivers"]
     assert document["unusual"][0]["column"] == "age"
     assert found.drivers.without_rows().unusual == ()
-    assert "Rows unlike the reference" in found.to_html()
+    page = tmp_path / "page.html"
+    found.to_html(page)
+    assert "Rows unlike the reference" in page.read_text()
 
 
 def test_images_and_few_rows_have_none() -> None:

@@ -50,8 +50,8 @@ def test_the_smooth_minimum_by_hand() -> None:
 
 
 def test_the_smooth_minimum_adds_evidence_where_the_minimum_does_not() -> None:
-    parts = np.random.default_rng(7).normal(size=(200, 2))
-    parts[0] = np.sort(parts, axis=0)[-12]  # two p-values of about .06
+    parts = np.random.default_rng(7).normal(size=(400, 2))
+    parts[0] = np.sort(parts, axis=0)[-14]  # two p-values of .035
     one, two = (combine(parts) for combine in (min_p, soft_min_p))
     assert permutation_pvalue(two[0], two[1:]) < 0.05 < permutation_pvalue(one[0], one[1:])
 

@@ -17,7 +17,12 @@ from rdiv.inference.masked_sums import mask_counts
 from rdiv.inference.mean_gaps import gaps_and_errors
 from rdiv.inference.prepared import Masks, Observed, Prepared, Statistic
 from rdiv.row_blocks import rows_within
-from rdiv.samples.input_features import MOST_LEVELS, column_features, read_columns
+from rdiv.samples.input_features import (
+    MOST_LEVELS,
+    InputCells,
+    column_features,
+    read_columns,
+)
 from rdiv.samples.pool import Pool
 
 __all__ = ["input_members"]
@@ -38,11 +43,11 @@ _ALIKE = 1.01  # spreads within this factor make no second scale
 def input_members(pool: Pool) -> dict[str, Prepared]:
     """The tests of the inputs by name, each a function of masks; blind to the labels.
 
-    *Distances*: the energy distance between the rows of normal scores, levels and missing cells,
-    once as they are and once with every number in units of its spread, so that rare levels count
-    as much as others. *Columns*: the largest gap of one number per row (normal scores, their
-    squares, levels, missing cells). *Pairs*: the largest gap of a product of two columns, over the
-    `MOST_PAIRS` pairs with the largest correlation in the pool.
+    *Distances*: the energy distance between rows of levels, missing cells and numbers: by the
+    values of the numbers; by their normal scores; and by these with everything in units of its
+    spread, so that rare levels count as much as others. *Columns*: the largest gap of one number
+    per row (normal scores, their squares, levels, missing cells). *Pairs*: the largest gap of a
+    product of two columns, over the `MOST_PAIRS` pairs with the largest correlation in the pool.
 
     Notes
     -----
@@ -54,11 +59,11 @@ def input_members(pool: Pool) -> dict[str, Prepared]:
     --------
     >>> pool = Pool(np.random.default_rng(0).normal(size=(30, 3)))
     >>> print({name: member.columns for name, member in input_members(pool).items()})
-    {'distances': 1, 'columns': 1, 'pairs': 1}
+    {'distances': 2, 'columns': 1, 'pairs': 1}
     """
     part = pool.take(np.arange(min(len(pool), _most_rows(pool))))
     rows = _described(part)
-    members = {"distances": _distances(rows.numbers[:, rows.aspects != "spread"])}
+    members = {"distances": _distances(rows)}
     if rows.numbers.shape[1]:
         members["columns"] = Prepared(_largest_gap(rows.numbers, part))
     products = _products(rows)
@@ -69,25 +74,44 @@ def input_members(pool: Pool) -> dict[str, Prepared]:
 
 @dataclass(frozen=True, eq=False)
 class _Described:
-    """Numbers ``(n, k)`` of every row, what each is about, and the column it is made from."""
+    """Numbers ``(n, k)`` of every row, what each is about, and the column it is made from.
+
+    Also the values ``(n, d)`` of ordered columns, in units of their spread, 0 where missing.
+    """
 
     numbers: Floats
     aspects: NDArray[np.str_]
     owners: NDArray[np.intp]
+    values: Floats
 
 
 def _described(pool: Pool) -> _Described:
     if pool.is_images:  # pixels as they are: their ranks say nothing more
         numbers = pool.matrix()
         d = numbers.shape[1]
-        return _Described(numbers, np.full(d, "location"), np.zeros(d, np.intp))
-    features = [column_features(column) for column in read_columns(pool)]
+        return _Described(numbers, np.full(d, "location"), np.zeros(d, np.intp), numbers)
+    columns = list(read_columns(pool))
+    features = [column_features(column) for column in columns]
+    values = [_values(column) for column in columns if column.ordered]
     counts = [len(own.aspects) for own in features]
     return _Described(
         np.concatenate([np.zeros((len(pool), 0)), *(own.numbers for own in features)], axis=1),
         np.array([aspect for own in features for aspect in own.aspects], dtype=np.str_),
         np.repeat(np.arange(len(features)), counts),
+        np.stack(values, axis=1) if values else np.zeros((len(pool), 0)),
     )
+
+
+def _values(column: InputCells) -> Floats:
+    """The values of a column in units of their spread, 0 where one is missing."""
+    codes = column.cells.codes
+    there = codes > 0
+    values = np.asarray(column.cells.values, dtype=np.float64)
+    values = np.nan_to_num(values / (np.abs(values).max() or 1.0))
+    present = values[codes[there] - 1]
+    scaled = np.zeros(len(codes))
+    scaled[there] = (present - present.mean()) / (present.std() or 1.0)
+    return scaled
 
 
 def _most_rows(pool: Pool) -> int:
@@ -102,28 +126,33 @@ def _most_rows(pool: Pool) -> int:
     return rows_within(MOST_NUMBERS, width)
 
 
-def _distances(numbers: Floats) -> Prepared:
-    """Energy distances, in one or two scales."""
-    spread = numbers.std(axis=0)
+def _distances(rows: _Described) -> Prepared:
+    """Energy distances by values, by scores, and by scores and levels over their spread."""
+    rest = rows.numbers[:, np.isin(rows.aspects, ("level", "missing"))]
+    scores = rows.numbers[:, rows.aspects != "spread"]
+    scales = {"of values": energies(np.concatenate([rows.values, rest], axis=1))}
+    if rows.values is not rows.numbers and rows.values.shape[1]:
+        scales["of scores"] = energies(scores)
+    spread = scores.std(axis=0)
     varies = spread > 0
-    numbers, spread = numbers[:, varies], spread[varies]
-    scales = [energies(numbers)]
+    spread = spread[varies]
     if len(spread) and spread.max() > _ALIKE * spread.min():
-        scales.append(energies(numbers / spread))
-    n = len(numbers)
+        scales["by spread"] = energies(scores[:, varies] / spread)
+    n = len(scores)
 
     def statistic(masks: Masks) -> Floats:
         masks = masks[:, :n]
         n_p = mask_counts(masks)
         weight = n_p * (n - n_p) / n
-        return np.stack([weight * energy(masks) for energy in scales], axis=1)
+        return np.stack([weight * energy(masks) for energy in scales.values()], axis=1)
 
-    two = len(scales) > 1
+    first = scales["of values"]
+    several = len(scales) > 1
     return Prepared(
         statistic,
-        combine=min_p if two else None,
-        parts=("as they are", "by spread") if two else (),
-        observed=lambda is_p: Observed(float(scales[0](is_p[None, :n])[0])),
+        combine=min_p if several else None,
+        parts=tuple(scales) if several else (),
+        observed=lambda is_p: Observed(float(first(is_p[None, :n])[0])),
     )
 
 

@@ -19,8 +19,9 @@ __all__ = ["Inputs"]
 class Inputs:
     """Three looks at the input columns as one test, without a model and without a target.
 
-    The columns are read by their kind: numbers and dates by the normal scores of their ranks in the
-    pool, text by its levels, missing cells as a fact of their own. Then *distances* between rows,
+    The columns are read by their kind: numbers and dates by their values and by the normal scores
+    of their ranks in the pool, text by its levels, missing cells as a fact of their own. Then
+    *distances* between rows,
     the largest gap of one *column*, and the largest gap of a *pair* of columns are ranked among the
     same permutations.
 
@@ -38,13 +39,13 @@ class Inputs:
     >>> q[:9, 1] = np.nan
     >>> result = two_sample_test(p, q, "inputs", rng=0)
     >>> print(result.rejected, list(result.notes["pvalues"]))
-    True ['distances as they are', 'distances by spread', 'columns', 'pairs']
+    True ['distances of values', 'distances of scores', 'distances by spread', 'columns', 'pairs']
     """
 
     compares = "input columns by kind: distances of rows, largest gap of a column or of a pair"
     takes = "none"
     learning = "no"
-    cost = "all pairs of up to 5,000 rows; with more, 250 distances per row"
+    cost = "all pairs of up to 3,000 rows; with more, at most 500 distances per row"
     sees = "moved columns, levels and missing cells, pairs that no longer go together"
     citation = "Szekely and Rizzo 2004; Westfall and Young 1993; this project"
     directed = False

@@ -48,7 +48,7 @@ class Omnibus:
     -----
     Every permutation, the observed one included, is ranked among all in every member. Members that
     you name are combined by their smallest p-value, ties broken by the sum of the logs. With
-    `inputs` there are three: the smallest p-value of r-div, score and pairs of columns; of the two
+    `inputs` there are three: the smallest p-value of r-div, score and pairs of columns; that of the
     distances; and the largest gap of a column. They are combined by a smooth version of min-p,
     `rdiv.inference.combining.soft_min_p`, which was better on tables that were used for nothing
     else. If any member learns with labels, all members are tested on the half that was not used
@@ -62,7 +62,7 @@ class Omnibus:
     >>> p, q = rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) @ [[1.0, 0.6], [0.0, 0.8]]
     >>> result = two_sample_test(p, q, "omnibus", model="gmm", rng=0)
     >>> print(result.rejected, list(result.notes["pvalues"]))
-    True ['r-div', 'score ridge', 'score l4', 'pairs', 'distances', 'columns']
+    True ['r-div', 'score ridge', 'score l4', 'pairs', 'distances of values', ...]
     """
 
     compares = "r-div and score of one model beside inputs, or any members, as one test"

@@ -18,10 +18,10 @@ Floats = NDArray[np.float64]
 Energies = Callable[[Masks], Floats]
 """From masks to the energy distance of each split, ``(b,)``, never negative."""
 
-PAIRS_UP_TO = 5_000
+PAIRS_UP_TO = 3_000
 """Rows up to which all pairs are compared."""
 
-LANDMARKS = 250
+LANDMARKS = 500
 MOST_NUMBERS = 25_000_000  # rows times landmarks
 _FEWEST_LANDMARKS = 25
 _SAME = 1e-13  # squares below this part of the largest one are rounding

