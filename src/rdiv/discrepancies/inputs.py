@@ -27,7 +27,8 @@ class Inputs:
 
     Notes
     -----
-    The three are combined by `rdiv.inference.combining.soft_min_p`. `compare` gives this test as
+    The three are combined by `rdiv.inference.combining.soft_min_p`, and ``statistic`` is what that
+    gives: about the normal score of the smallest p-value. `compare` gives this test as
     ``input_test``, outside its verdict; `Omnibus` adds its members to those of a density model.
 
     Examples
