@@ -12,7 +12,14 @@ from rdiv.inference.masked_sums import mask_counts, masked_sums
 from rdiv.inference.prepared import Masks
 from rdiv.row_blocks import cut
 
-__all__ = ["PAIRS_UP_TO", "Energies", "energies", "energy_of_landmarks", "energy_of_pairs"]
+__all__ = [
+    "PAIRS_UP_TO",
+    "Energies",
+    "distances_between",
+    "energies",
+    "energy_of_landmarks",
+    "energy_of_pairs",
+]
 
 Floats = NDArray[np.float64]
 Energies = Callable[[Masks], Floats]
@@ -24,7 +31,7 @@ PAIRS_UP_TO = 3_000
 LANDMARKS = 500
 MOST_NUMBERS = 25_000_000  # rows times landmarks
 _FEWEST_LANDMARKS = 25
-_SAME = 1e-13  # squares below this part of the largest one are rounding
+_SAME = 1e-12  # squares below this part of the largest one are rounding
 _ROUNDING = 1e-12
 _NEGLIGIBLE = 1e-9  # eigenvalues below this part of the largest one
 
@@ -117,9 +124,27 @@ def landmark_features(x: Floats, count: int) -> Floats:
     return features
 
 
-def _kernel(x: Floats, marks: Floats, origin: Floats) -> Floats:
-    from scipy.spatial.distance import cdist
+def distances_between(x: Floats, others: Floats) -> Floats:
+    """Euclidean distances of rows to other rows, ``(n, m)``, by a matrix product.
 
-    norms = [np.sqrt(np.einsum("ij,ij->i", z - origin, z - origin)) for z in (x, marks)]
-    kernel: Floats = (norms[0][:, None] + norms[1] - cdist(x, marks)) / 2
+    Distances below a millionth of the usual ones are 0: the product rounds.
+
+    Examples
+    --------
+    >>> print(distances_between(np.array([[0.0, 3.0]]), np.array([[4.0, 0.0], [0.0, 3.0]])))
+    [[5. 0.]]
+    """
+    squares = [np.einsum("ij,ij->i", z, z) for z in (x, others)]
+    found: Floats = x @ others.T
+    found *= -2
+    found += squares[0][:, None]
+    found += squares[1]
+    found[found <= _SAME * (1 + squares[0][:, None] + squares[1])] = 0.0
+    return np.sqrt(found, out=found)
+
+
+def _kernel(x: Floats, marks: Floats, origin: Floats) -> Floats:
+    x, marks = x - origin, marks - origin
+    norms = [np.sqrt(np.einsum("ij,ij->i", z, z)) for z in (x, marks)]
+    kernel: Floats = (norms[0][:, None] + norms[1] - distances_between(x, marks)) / 2
     return kernel

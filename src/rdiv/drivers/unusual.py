@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.discrepancies.row_distances import distances_between
 from rdiv.drivers.result import UnusualRow
 from rdiv.drivers.row_choice import choose_rows
 from rdiv.drivers.rows import cells_of
 from rdiv.inference.engine import PermutationSettings
+from rdiv.row_blocks import cut
 from rdiv.samples.input_features import InputCells, read_columns
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples
@@ -183,13 +185,9 @@ def _rare(there: NDArray[np.bool_], is_p: NDArray[np.bool_]) -> Floats:
 
 def _nearest(x: Floats, reference: Floats, k: int) -> tuple[Floats, NDArray[np.intp]]:
     """Distance to the k-th nearest row of the reference, and the place of that row."""
-    from scipy.spatial.distance import cdist
-
-    from rdiv.row_blocks import cut
-
     far, place = np.empty(len(x)), np.empty(len(x), dtype=np.intp)
     for rows in cut(len(x), 512):
-        distances = cdist(x[rows], reference)
+        distances = distances_between(x[rows], reference)
         chosen = np.argpartition(distances, k - 1, axis=1)[:, k - 1]
         far[rows] = distances[np.arange(len(chosen)), chosen]
         place[rows] = chosen
