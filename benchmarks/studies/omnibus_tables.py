@@ -36,7 +36,7 @@ from rdiv.studies.journal import resume_map
 from rdiv.threads import one_thread
 from rdiv.two_sample import prepare, run_test
 
-SEED, TRIALS, RESAMPLES, ALPHA = 62, 60, 199, 0.05
+SEED, TRIALS, RESAMPLES, ALPHA = 63, 30, 199, 0.05
 JOURNAL = Path(__file__).with_name("journals") / "omnibus_tables.jsonl"
 SINGLE = ("r-div", "score", "energy", "mmd-o", "c2st-l")
 SHOWN = ("omnibus", "r-div, score", "inputs", *SINGLE)
@@ -60,9 +60,10 @@ the odd trials and measured on the even ones, and the other way round; the two r
 In brackets: 95 % interval, from paired differences of the trials.
 
 The members of omnibus and how they are combined were chosen on other tables (breast cancer, wine,
-diabetes, two artificial ones), with other draws. A first run of the cells below, with another seed,
-showed that distances of normal scores miss growth in a long tail; distances of values, which made
-no difference on the other tables, were then added. The draws below were made after that.
+diabetes, two artificial ones), with other draws. Two earlier runs of the cells below, with other
+seeds, showed that distances of normal scores miss growth in a long tail (distances of values were
+added) and that r-div and score as a third of a member lose too much on Blob and HDGM (they became
+a member of their own). The draws below were made after that.
 """
 
 

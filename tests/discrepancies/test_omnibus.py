@@ -101,8 +101,8 @@ class TestInputs:
         pool = Pool(X)
         beside, alone = (Omnibus("gmm", inputs=how).prepare(pool, RNG(0)) for how in (None, False))
         assert beside.parts == (
-            "r-div", "score ridge", "score l4", "pairs", "distances of values",
-            "distances of scores", "columns",
+            "r-div", "score ridge", "score l4", "distances of values", "distances of scores",
+            "columns", "pairs",
         )  # fmt: skip
         assert alone.parts == ("r-div", "score ridge", "score l4")
         supervised = Pool(X, y=Y, task="regression")
@@ -115,11 +115,11 @@ class TestInputs:
             Omnibus("gmm").prepare(pool, RNG(0)), is_p, PermutationSettings(n_resamples=99),
             rng=RNG(1),
         )  # fmt: skip
-        r_div, ridge, l4, pairs, values, scores, columns = null.parts.T
+        r_div, ridge, l4, values, scores, columns, pairs = null.parts.T
         distances = min_p(np.stack([values, scores], axis=1))
         model = min_p(np.stack([r_div, min_p(np.stack([ridge, l4], axis=1))], axis=1))
-        joint = min_p(np.stack([model, pairs], axis=1))
-        expected = soft_min_p(np.stack([joint, distances, columns], axis=1))
+        moved = min_p(np.stack([columns, pairs], axis=1))
+        expected = soft_min_p(np.stack([model, distances, moved], axis=1))
         assert null.pvalue == permutation_pvalue(expected[0], expected[1:])
 
     def test_a_model_without_gradients_has_r_div_beside_them(self) -> None:
@@ -129,7 +129,7 @@ class TestInputs:
         )
         assert result.rejected
         assert list(result.notes["pvalues"]) == [
-            "r-div", "pairs", "distances of values", "distances of scores", "columns"
+            "r-div", "distances of values", "distances of scores", "columns", "pairs"
         ]  # fmt: skip
 
     def test_they_go_with_a_model(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import isclass
 from typing import Any
 
@@ -48,8 +48,8 @@ class Omnibus:
     -----
     Every permutation, the observed one included, is ranked among all in every member. Members that
     you name are combined by their smallest p-value, ties broken by the sum of the logs. With
-    `inputs` there are three: the smallest p-value of r-div, score and pairs of columns; that of the
-    distances; and the largest gap of a column. They are combined by a smooth version of min-p,
+    `inputs` there are three: the smallest p-value of r-div and score; that of the distances; and
+    that of columns and of pairs of columns. They are combined by a smooth version of min-p,
     `rdiv.inference.combining.soft_min_p`, which was better on tables that were used for nothing
     else. If any member learns with labels, all members are tested on the half that was not used
     for learning. Combinations want more than 99 permutations: p-values of members are multiples of
@@ -62,7 +62,7 @@ class Omnibus:
     >>> p, q = rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) @ [[1.0, 0.6], [0.0, 0.8]]
     >>> result = two_sample_test(p, q, "omnibus", model="gmm", rng=0)
     >>> print(result.rejected, list(result.notes["pvalues"]))
-    True ['r-div', 'score ridge', 'score l4', 'pairs', 'distances of values', ...]
+    True ['r-div', 'score ridge', 'score l4', 'distances of values', 'distances of scores', ...]
     """
 
     compares = "r-div and score of one model beside inputs, or any members, as one test"
@@ -140,8 +140,10 @@ class Omnibus:
         if has_gradients(fitted):
             own["score"] = Score(self.model).from_fit(fitted, pool)
         members = input_members(pool)
-        joint = _beside(own, {"pairs": members.pop("pairs")} if "pairs" in members else {})
-        return combined(_beside(joint, members), together=soft_min_p)
+        levels = [own, {"distances": members.pop("distances")}, members]
+        tests = {str(k): combined(level) for k, level in enumerate(levels) if level}
+        whole = combined(tests, together=soft_min_p)
+        return replace(whole, parts=tuple(name for level in levels for name in _parts(level)))
 
     def _with_inputs(self, pool: Pool) -> bool:
         if self.inputs is None:
@@ -219,11 +221,10 @@ def combined(members: Mapping[str, Prepared], together: Combine = min_p) -> Prep
         }
         return Observed(**known)
 
-    parts = {name: test.parts or ("",) for name, test in members.items()}
     return Prepared(
         statistic,
         combine=nested([(test.columns, test.combine) for test in tests], together),
-        parts=tuple(f"{name} {part}".strip() for name, own in parts.items() for part in own),
+        parts=_parts(members),
         observed=observed,
         losses=first("losses"),
         gradients=first("gradients"),
@@ -232,10 +233,10 @@ def combined(members: Mapping[str, Prepared], together: Combine = min_p) -> Prep
     )
 
 
-def _beside(one: Mapping[str, Prepared], others: Mapping[str, Prepared]) -> dict[str, Prepared]:
-    """Some tests as one member beside others; its parts keep their names."""
-    name = next(iter(one)) if len(one) == 1 else ""
-    return {name: combined(one), **others}
+def _parts(members: Mapping[str, Prepared]) -> tuple[str, ...]:
+    """Names of the columns of some tests side by side."""
+    parts = {name: test.parts or ("",) for name, test in members.items()}
+    return tuple(f"{name} {part}".strip() for name, own in parts.items() for part in own)
 
 
 def _as_member(member: Any) -> Any:
