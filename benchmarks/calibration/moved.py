@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from scipy.stats import binom, binomtest
 
 from rdiv.drivers import moved
-from rdiv.drivers.input_features import InputCells, RowFeatures, column_features
 from rdiv.drivers.moved import moved_columns
 from rdiv.drivers.moved_column import MovedColumn
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.mean_gaps import gaps_and_errors, mean_gaps
 from rdiv.inference.prepared import Masks
+from rdiv.samples.input_features import InputCells, RowFeatures, column_features
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.threads import one_thread
 

@@ -32,7 +32,7 @@ Employed and other people in Massachusetts (American Community Survey), {years[0
 {years[1]}, 16 columns, boosting with 5 folds, 999 permutations. A draw takes {rows:,} rows of
 either year with `default_rng(seed)`; the last line has all rows of both years. The gap is that of
 the model in use, trained on half of {years[0]}. p-values are of `in-use` (its mean loss), `r-div`
-(mean loss of a model of both years), `score` (direction of training) and the inputs alone (energy).
+(mean loss of a model of both years), `score` (direction of training) and the inputs alone (inputs).
 Command:
 `python benchmarks/studies/census_years.py --draws {draws} --out docs/measured/census_years.md`.\
 """

@@ -17,7 +17,7 @@ SUMMARY = Summary(
     "Risk shift: the model does worse on current, by 0.683 in mean loss.",
     [
         "gap (current - reference): +0.6828, 95 % interval +0.5064 to +0.8592",
-        "inputs alone (energy, not part of the verdict): no shift found, p = 0.268",
+        "inputs alone (not part of the verdict): no shift found, p = 0.268",
         "files: [bold]a[/bold].csv (reference), :balloon:.csv (current)",
     ],
     ["Not finding a difference does not show that there is none."],

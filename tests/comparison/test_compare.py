@@ -174,16 +174,18 @@ class TestTheVerdict:
         found = quick((x[:100], y[:100]), (x[100:], y[100:]), model="ridge")
         assert found.verdict == "no shift"
         assert found.input_test.rejected
-        assert found.input_test.discrepancy == "energy(scaled=True)"
-        assert "inputs alone: shift found (energy, p = 0.01); not part of the verdict" in str(found)
+        assert found.input_test.discrepancy == "inputs"
+        assert "inputs alone: shift found (no model, p = 0.01); not part of the verdict" in str(
+            found
+        )
 
-    def test_inputs_with_missing_values_in_an_array_are_left_out(self) -> None:
-        x = np.where(X > 2, np.nan, X)
-        y = X[:, 0]
-        found = quick((x[:80], y[:80]), (x[80:], y[80:]))
-        assert found.input_test is None
-        assert found.to_dict()["input_test"] is None
-        assert "inputs alone" not in str(found)
+    def test_missing_values_in_an_array_are_looked_at_too(self) -> None:
+        x, y = X.copy(), X[:, 0]
+        x[150:, 1] = np.nan
+        found = quick((x[:100], y[:100]), (x[100:], y[100:]))
+        assert found.input_test.rejected
+        assert found.input_test.notes["pvalues"]["columns"] == 0.01
+        assert found.to_dict()["input_test"]["rejected"]
 
 
 class TestLabelsInvertedInASlice:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.ensemble import IsolationForest
 
 import rdiv
 from rdiv.discrepancies import Energy, GaussianMmd, Omnibus, Prepared, RDivergence, Score
-from rdiv.inference.combining import min_p
+from rdiv.inference.combining import min_p, soft_min_p
 from rdiv.inference.engine import PermutationSettings, permutation_pvalue, permute
 from rdiv.models import KernelDensity, Ridge
 from rdiv.samples import Pool
@@ -93,6 +94,57 @@ def test_with_a_learner_all_members_work_on_the_held_out_half() -> None:
     assert result.notes["rows tested"] == 40
     assert result.rejected
     assert not Omnibus(members=[Energy()]).learns
+
+
+class TestInputs:
+    def test_they_take_part_where_there_is_no_target(self) -> None:
+        pool = Pool(X)
+        beside, alone = (Omnibus("gmm", inputs=how).prepare(pool, RNG(0)) for how in (None, False))
+        assert beside.parts == (
+            "r-div", "score ridge", "score l4", "distances of values", "distances of scores",
+            "columns", "pairs",
+        )  # fmt: skip
+        assert alone.parts == ("r-div", "score ridge", "score l4")
+        supervised = Pool(X, y=Y, task="regression")
+        assert "columns" not in Omnibus("ridge").prepare(supervised, RNG(0)).parts
+        assert "columns" in Omnibus("ridge", inputs=True).prepare(supervised, RNG(0)).parts
+
+    def test_three_members_by_a_smooth_minimum(self) -> None:
+        pool, is_p = Pool(X), np.arange(80) < 40
+        null = permute(
+            Omnibus("gmm").prepare(pool, RNG(0)), is_p, PermutationSettings(n_resamples=99),
+            rng=RNG(1),
+        )  # fmt: skip
+        r_div, ridge, l4, values, scores, columns, pairs = null.parts.T
+        distances = min_p(np.stack([values, scores], axis=1))
+        model = min_p(np.stack([r_div, min_p(np.stack([ridge, l4], axis=1))], axis=1))
+        moved = min_p(np.stack([columns, pairs], axis=1))
+        expected = soft_min_p(np.stack([model, distances, moved], axis=1))
+        assert null.pvalue == permutation_pvalue(expected[0], expected[1:])
+
+    def test_a_model_without_gradients_has_r_div_beside_them(self) -> None:
+        forest = IsolationForest(n_estimators=10)
+        result = rdiv.two_sample_test(
+            X[:40], X[40:] + 1, "omnibus", model=forest, n_resamples=99, rng=0
+        )
+        assert result.rejected
+        assert list(result.notes["pvalues"]) == [
+            "r-div", "distances of values", "distances of scores", "columns", "pairs"
+        ]  # fmt: skip
+
+    def test_they_go_with_a_model(self) -> None:
+        with pytest.raises(ValueError, match="goes with a model"):
+            Omnibus(members=[Energy()], inputs=True)
+
+    def test_ten_rows_of_current_are_enough_for_a_shift(self) -> None:
+        found = [
+            rdiv.two_sample_test(
+                RNG([1, k]).normal(size=(150, 6)), RNG([2, k]).normal(0.8, 1, size=(10, 6)),
+                "omnibus", model="gmm", n_resamples=99, rng=k,
+            ).rejected
+            for k in range(12)
+        ]  # fmt: skip
+        assert sum(found) >= 10  # with power .95 this fails once in 50
 
 
 def test_a_single_member_is_that_member() -> None:

@@ -92,7 +92,7 @@ def test_the_document() -> None:
     found = compared(table(500, 0), table(400, 1)).drivers
     document = json.loads(json.dumps(plain(found.fields()), allow_nan=False))
     assert set(document) == {
-        "rows", "slices", "relation_slices", "columns", "weights", "alpha", "notes"
+        "rows", "slices", "relation_slices", "columns", "weights", "unusual", "alpha", "notes"
     }  # fmt: skip
     first = document["slices"][0]
     assert first["condition"] == " and ".join(first["clauses"])

@@ -16,11 +16,11 @@ import pytest
 from scipy.stats import binom, norm, rankdata
 
 from rdiv.drivers import moved
-from rdiv.drivers.input_features import column_features, read_columns
 from rdiv.drivers.moved import moved_columns
 from rdiv.drivers.moved_column import MovedColumn
 from rdiv.inference.engine import Null, PermutationSettings
 from rdiv.samples import Pool
+from rdiv.samples.input_features import column_features, read_columns
 from rdiv.samples.pooling import PooledSamples, pool_samples
 
 SETTINGS = PermutationSettings(n_resamples=199)

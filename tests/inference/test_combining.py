@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
-from rdiv.inference.combining import min_p, nested_min_p
+from rdiv.inference.combining import Combine, min_p, nested, soft_min_p
 from rdiv.inference.engine import permutation_pvalue
 
 
@@ -34,10 +34,26 @@ def test_the_order_is_that_of_the_definition(n: int, k: int) -> None:
             assert smaller_p == (combined[i] > combined[j] + 1e-12)
 
 
-def test_rows_are_treated_alike() -> None:
+@pytest.mark.parametrize("combine", [min_p, soft_min_p])
+def test_rows_are_treated_alike(combine: Combine) -> None:
     parts = np.random.default_rng(0).normal(size=(50, 3))
     order = np.random.default_rng(1).permutation(50)
-    assert (min_p(parts[order]) == min_p(parts)[order]).all()
+    assert (combine(parts[order]) == combine(parts)[order]).all()
+
+
+def test_the_smooth_minimum_by_hand() -> None:
+    parts = np.random.default_rng(6).integers(0, 9, size=(12, 3)).astype(float)
+    for row, found in zip(parts, soft_min_p(parts), strict=True):
+        counts = [sum(other[j] >= row[j] for other in parts) for j in range(3)]
+        scores = [-norm.ppf(count / 13) for count in counts]
+        assert found == pytest.approx(np.log(sum(np.exp(2 * z) for z in scores)) / 2)
+
+
+def test_the_smooth_minimum_adds_evidence_where_the_minimum_does_not() -> None:
+    parts = np.random.default_rng(7).normal(size=(400, 2))
+    parts[0] = np.sort(parts, axis=0)[-14]  # two p-values of .035
+    one, two = (combine(parts) for combine in (min_p, soft_min_p))
+    assert permutation_pvalue(two[0], two[1:]) < 0.05 < permutation_pvalue(one[0], one[1:])
 
 
 def test_a_hundred_rows_can_reject_at_one_percent() -> None:
@@ -47,15 +63,16 @@ def test_a_hundred_rows_can_reject_at_one_percent() -> None:
     assert permutation_pvalue(combined[0], combined[1:]) == 0.01
 
 
+@pytest.mark.parametrize("together", [min_p, soft_min_p])
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
-def test_the_level_is_exact(correlation: float) -> None:
+def test_the_level_is_exact(correlation: float, together: Combine) -> None:
     """Exchangeable rows: the combined p-value is uniform, whatever the dependence of columns."""
     rng = np.random.default_rng(3)
     rejected, draws = 0, 2000
     for _ in range(draws):
         parts = rng.normal(size=(40, 3))
         parts[:, 1] = correlation * parts[:, 0] + np.sqrt(1 - correlation**2) * parts[:, 1]
-        combined = nested_min_p([(1, None), (2, min_p)])(parts)
+        combined = nested([(1, None), (2, min_p)], together)(parts)
         rejected += permutation_pvalue(combined[0], combined[1:]) <= 0.05
     assert binomtest(rejected, draws, 0.05).pvalue > 1e-3
 
@@ -74,5 +91,5 @@ def test_levels_nest() -> None:
     parts = np.random.default_rng(5).normal(size=(30, 4))
     inner = min_p(parts[:, 1:])
     expected = min_p(np.stack([parts[:, 0], inner], axis=1))
-    assert (nested_min_p([(1, None), (3, min_p)])(parts) == expected).all()
-    assert (nested_min_p([(1, None)])(parts[:, :1]) == parts[:, 0]).all()
+    assert (nested([(1, None), (3, min_p)])(parts) == expected).all()
+    assert (nested([(1, None)])(parts[:, :1]) == parts[:, 0]).all()

@@ -220,14 +220,14 @@ def test_the_table_has_raw_and_adjusted_pvalues(found: Comparison) -> None:
     table = tables.tests(found)
     lines = {line[0]: line for line in table.rows}
     assert set(lines) == {
-        "in-use", "r-div", "score", "r-div, score", "together", "inputs (energy)"
+        "in-use", "r-div", "score", "r-div, score", "together", "inputs"
     }  # fmt: skip
     for name, adjusted in found.adjusted_pvalues.items():
         assert lines[name][4:] == (f"{found.results[name].pvalue:.3g}", f"{adjusted:.3g}")
     assert lines["in-use"][2] == "logistic"
     assert lines["together"][5] == f"{found.pvalue:.3g}"
     assert found.input_test is not None
-    assert lines["inputs (energy)"][4:] == (f"{found.input_test.pvalue:.3g}", "outside")
+    assert lines["inputs"][4:] == (f"{found.input_test.pvalue:.3g}", "outside")
 
 
 def test_the_chart_has_a_line_for_each_number_that_was_measured(

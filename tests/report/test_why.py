@@ -196,7 +196,7 @@ def test_flagged_columns_come_first_and_the_energy_test_stands_beside(
     text = Read(pages["moved"]).text
     text = text[text.index("Inputs that moved", text.index("The evidence")) :]
     assert moved.input_test is not None
-    assert f"energy test: shift found, p = {moved.input_test.pvalue:.3g}" in text
+    assert f"without a model: shift found, p = {moved.input_test.pvalue:.3g}" in text
     assert "not part of the verdict" in text
     assert len(view["charts"]) == min(MOST_CHARTS, len(moved_columns(moved)))
 

@@ -17,9 +17,9 @@ from rdiv.comparison.result import Comparison
 from rdiv.comparison.verdicts import closed_testing, verdict_of
 from rdiv.comparison.warnings import data_warnings
 from rdiv.comparison.why import explain
-from rdiv.discrepancies.energy import Energy
+from rdiv.discrepancies.inputs import Inputs
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS
-from rdiv.drivers import find_drivers, moved_columns
+from rdiv.drivers import find_drivers, moved_columns, unusual_rows
 from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import (
@@ -203,6 +203,9 @@ def _explained(
         score=answers.score_of(leading), expected=why.expected, columns=why.columns,
         row_weights=None if why.split is None else why.split.weights,
     )  # fmt: skip
+    unusual, said = unusual_rows(pooled, settings)
+    about = dict(carriers.notes) | ({} if said is None else {"unusual": said})
+    carriers = replace(carriers, unusual=unusual, notes=about)
     notes = dict(found.notes) | ({} if why.note is None else {"split": why.note})
     moved = moved_columns(pooled, settings)
     return replace(found, drivers=carriers, split=why.split, input_columns=moved, notes=notes)
@@ -216,12 +219,10 @@ def _require_held_out(held_out: bool) -> None:
 
 
 def _input_test(pooled: PooledSamples, settings: PermutationSettings) -> TwoSampleResult | None:
-    """The energy test of the inputs, on the first rows of each side of the shuffled pool."""
-    part = pooled.part(_input_rows(pooled))
-    numbers = part.pool.matrix()
-    if not numbers.shape[1] or not np.isfinite(numbers).all():
-        return None  # no inputs, or an array with missing values, for a model that takes them
-    return run_test(Energy(scaled=True), part, settings)[0]
+    """The test of the inputs without a model, on the first rows of each side of the pool."""
+    if not pooled.pool.rows.shape[1]:
+        return None
+    return run_test(Inputs(), pooled.part(_input_rows(pooled)), settings)[0]
 
 
 def _input_rows(pooled: PooledSamples) -> NDArray[np.intp]:

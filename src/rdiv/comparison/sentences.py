@@ -415,7 +415,7 @@ def _inputs(found: Comparison) -> list[str]:
         return []
     p = f"p = {found.input_test.pvalue:.3g}"
     finding = inputs_finding(found.input_test)
-    return [f"inputs alone: {finding} (energy, {p}); not part of the verdict"]
+    return [f"inputs alone: {finding} (no model, {p}); not part of the verdict"]
 
 
 def inputs_finding(inputs: TwoSampleResult) -> str:

@@ -8,6 +8,7 @@ from rdiv.discrepancies.deep_mmd import DeepMmd
 from rdiv.discrepancies.energy import Energy
 from rdiv.discrepancies.h_divergence import HDivergence
 from rdiv.discrepancies.in_use import InUse
+from rdiv.discrepancies.inputs import Inputs
 from rdiv.discrepancies.l_divergence import LDivergence
 from rdiv.discrepancies.loss_distribution import LossDistribution
 from rdiv.discrepancies.mean_features.mean_embedding import MeanEmbedding
@@ -30,6 +31,7 @@ __all__ = [
     "GaussianMmd",
     "HDivergence",
     "InUse",
+    "Inputs",
     "LDivergence",
     "Learner",
     "LogitC2st",
@@ -58,5 +60,6 @@ BY_NAME: dict[str, type] = {
     "mmd-o": GaussianMmd,
     "mmd-d": DeepMmd,
     "energy": Energy,
+    "inputs": Inputs,
     "ks-loss": LossDistribution,
 }

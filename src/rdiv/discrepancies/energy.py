@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.discrepancies.gram import check_memory, pair_sums
+from rdiv.discrepancies.gram import check_memory
+from rdiv.discrepancies.row_distances import energy_of_matrix
+from rdiv.inference.masked_sums import mask_counts
 from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.models.scaling import fit_scaling
 from rdiv.samples.pool import Pool, require_finite
@@ -63,23 +65,17 @@ class Energy:
         if self.scaled:
             x = fit_scaling(x).apply(x)
         distances, scale = _scaled_distances(x)
-        sums = pair_sums(distances)
-        rounding = 1e-12 * float(distances.sum()) / n**2
-
-        def distance(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            within_p, within_q, across, n_p, n_q = sums(masks)
-            n_p, n_q = np.maximum(n_p, 1), np.maximum(n_q, 1)
-            energy = 2 * across / (n_p * n_q) - within_p / n_p**2 - within_q / n_q**2
-            return np.where(energy > rounding, energy, 0.0), n_p * n_q / (n_p + n_q)
+        energy = energy_of_matrix(distances)
 
         def statistic(masks: Masks) -> NDArray[np.float64]:
-            energy, weight = distance(masks)
-            return energy * weight
+            n_p = mask_counts(masks[:, :n])
+            weight: NDArray[np.float64] = np.maximum(n_p, 1) * np.maximum(n - n_p, 1) / n
+            return energy(masks) * weight
 
         notes = {"rows compared": n} if n < len(pool) else {}
         return Prepared(
             statistic=statistic,
-            observed=lambda is_p: Observed(float(distance(is_p[None])[0][0]) * scale),
+            observed=lambda is_p: Observed(float(energy(is_p[None])[0]) * scale),
             notes=notes,
         )
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import isclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.discrepancies.input_members import input_members
 from rdiv.discrepancies.protocol import FromFit, how_it_learns, is_discrepancy, model_of
 from rdiv.discrepancies.r_divergence import RDivergence
-from rdiv.discrepancies.score import Score
+from rdiv.discrepancies.score import Score, has_gradients
 from rdiv.errors import InputError, InputTypeError
-from rdiv.inference.combining import nested_min_p
+from rdiv.inference.combining import Combine, min_p, nested, soft_min_p
 from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.models.adapters import as_model
 from rdiv.models.protocol import FittedModel, Model, fit_model, task_of
@@ -26,7 +27,7 @@ __all__ = ["Omnibus", "combined"]
 
 @dataclass(frozen=True)
 class Omnibus:
-    """The smallest p-value of several discrepancies, ranked among the same permutations.
+    """Several discrepancies as one test, ranked among the same permutations.
 
     Its power is close to that of its best member, and its level is exact without a correction for
     the number of members.
@@ -34,16 +35,25 @@ class Omnibus:
     Parameters
     ----------
     model : Model, optional
-        The members are then r-div and score of this model, from one fit.
+        The members are then r-div and score of this model, from one fit; for a density of table
+        rows, also those of `Inputs`.
     members : sequence of discrepancies, optional
         Instead of `model`. A member may itself be a sequence: its discrepancies are combined
         first, and count as one member. Members with equal models share a fit.
+    inputs : bool, optional
+        Whether the members of `Inputs`, which need no model, take part beside those of `model`. By
+        default where there is no target and rows are not images.
 
     Notes
     -----
-    Every permutation, the observed one included, is ranked among all in every member; the smallest
-    of its p-values is its statistic, ties broken by the sum of their logs. If any member learns
-    with labels, all members are tested on the half that was not used for learning.
+    Every permutation, the observed one included, is ranked among all in every member. Members that
+    you name are combined by their smallest p-value, ties broken by the sum of the logs. With
+    `inputs` there are three: the smallest p-value of r-div and score; that of the distances; and
+    that of columns and of pairs of columns. They are combined by a smooth version of min-p,
+    `rdiv.inference.combining.soft_min_p`, which was better on tables that were used for nothing
+    else. If any member learns with labels, all members are tested on the half that was not used
+    for learning. Combinations want more than 99 permutations: p-values of members are multiples of
+    ``1 / (1 + n_resamples)``.
 
     Examples
     --------
@@ -52,10 +62,10 @@ class Omnibus:
     >>> p, q = rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) @ [[1.0, 0.6], [0.0, 0.8]]
     >>> result = two_sample_test(p, q, "omnibus", model="gmm", rng=0)
     >>> print(result.rejected, list(result.notes["pvalues"]))
-    True ['r-div', 'score ridge', 'score l4']
+    True ['r-div', 'score ridge', 'score l4', 'distances of values', 'distances of scores', ...]
     """
 
-    compares = "r-div and score of one model, or any members, by their smallest p-value"
+    compares = "r-div and score of one model beside inputs, or any members, as one test"
     takes = "any with gradients"
     learning = "no, unless a member does"
     cost = "one fit; the costs of its members"
@@ -65,6 +75,7 @@ class Omnibus:
 
     model: Model | None = None
     members: Sequence[Any] | None = None
+    inputs: bool | None = None
 
     def __post_init__(self) -> None:
         if (self.model is None) == (self.members is None):
@@ -75,6 +86,11 @@ class Omnibus:
         if self.model is not None:
             object.__setattr__(self, "model", as_model(self.model))
             return
+        if self.inputs is not None:
+            raise InputError(
+                f"inputs={self.inputs} goes with a model; name rdiv.discrepancies.Inputs() among "
+                "the members instead."
+            )
         if isinstance(self.members, str) or not self.members:
             raise InputError(
                 f"members must be a list of discrepancies, got {self.members!r}; "
@@ -111,12 +127,28 @@ class Omnibus:
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Prepare every member; equal models are fitted once."""
+        if self.model is not None:
+            return self.from_fit(fit_model(self.model, pool, rng), pool)
         return self._prepared(_Fits(pool, rng).prepare)
 
     def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
         """The same from an already fitted `model`."""
         assert self.model is not None, "an omnibus of members has no one model"
-        return self._prepared(lambda member: member.from_fit(fitted, pool))
+        if not self._with_inputs(pool):
+            return self._prepared(lambda member: member.from_fit(fitted, pool))
+        own = {"r-div": RDivergence(self.model).from_fit(fitted, pool)}
+        if has_gradients(fitted):
+            own["score"] = Score(self.model).from_fit(fitted, pool)
+        members = input_members(pool)
+        levels = [own, {"distances": members.pop("distances")}, members]
+        tests = {str(k): combined(level) for k, level in enumerate(levels) if level}
+        whole = combined(tests, together=soft_min_p)
+        return replace(whole, parts=tuple(name for level in levels for name in _parts(level)))
+
+    def _with_inputs(self, pool: Pool) -> bool:
+        if self.inputs is None:
+            return pool.task == "density" and not pool.is_images and pool.rows.shape[1] > 0
+        return self.inputs
 
     def _prepared(self, prepare: Callable[[Any], Prepared]) -> Prepared:
         name = _namer(self.levels)
@@ -156,8 +188,8 @@ class _Fits:
         return fitted
 
 
-def combined(members: Mapping[str, Prepared]) -> Prepared:
-    """Several prepared tests of one pool as one: their columns side by side, min-p over them.
+def combined(members: Mapping[str, Prepared], together: Combine = min_p) -> Prepared:
+    """Several prepared tests of one pool as one: their columns side by side, then `together`.
 
     Numbers per row (losses, gradients) and the gap are those of the first member that has them.
 
@@ -189,12 +221,11 @@ def combined(members: Mapping[str, Prepared]) -> Prepared:
         }
         return Observed(**known)
 
-    parts = {name: test.parts or ("",) for name, test in members.items()}
     all_sums = all(test.sums for test in tests)
     return Prepared(
         statistic,
-        combine=nested_min_p([(test.columns, test.combine) for test in tests]),
-        parts=tuple(f"{name} {part}".strip() for name, own in parts.items() for part in own),
+        combine=nested([(test.columns, test.combine) for test in tests], together),
+        parts=_parts(members),
         observed=observed,
         sums=tuple(one for test in tests for one in test.sums) if all_sums else (),
         losses=first("losses"),
@@ -202,6 +233,12 @@ def combined(members: Mapping[str, Prepared]) -> Prepared:
         gradient_owners=first("gradient_owners"),
         notes={key: value for test in reversed(tests) for key, value in test.notes.items()},
     )
+
+
+def _parts(members: Mapping[str, Prepared]) -> tuple[str, ...]:
+    """Names of the columns of some tests side by side."""
+    parts = {name: test.parts or ("",) for name, test in members.items()}
+    return tuple(f"{name} {part}".strip() for name, own in parts.items() for part in own)
 
 
 def _as_member(member: Any) -> Any:

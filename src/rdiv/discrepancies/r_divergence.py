@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.inference.mean_gaps import mean_gap
-from rdiv.inference.prepared import Prepared
+from rdiv.inference.prepared import Observed, Prepared
 from rdiv.models.adapters import as_model
-from rdiv.models.protocol import FittedModel, Model, check_losses, fit_model, losses_of
+from rdiv.models.protocol import (
+    FittedModel,
+    Model,
+    check_losses,
+    fit_model,
+    is_held_out,
+    losses_of,
+)
 from rdiv.samples.pool import Pool
 
-__all__ = ["RDivergence"]
+__all__ = ["BalancedFit", "Distance", "RDivergence"]
+
+Distance = Literal["absolute", "signed", "relative"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +41,16 @@ class RDivergence:
         Rank the gap over its standard error, so that the level also holds, for large samples, when
         only the risks are equal.
         False ranks the gap itself, as the paper does.
+    distance : {"absolute", "signed", "relative"}
+        ``"absolute"`` is the paper's. ``"signed"`` is the mean loss of q minus that of p and makes
+        the test directed: only a higher loss on q is evidence. ``"relative"`` divides the absolute
+        gap by the mean loss over the pool, for losses that are never negative; the pool does not
+        change when labels are permuted, so its p-value is that of ``"absolute"``.
+    mixture : {"pool", "balanced"}
+        ``"pool"`` gives every row the same weight, so the larger sample has the larger part in the
+        fit. ``"balanced"`` fits the model to as many rows of p as of q. Which rows these are
+        depends on the labels, so they are taken from one half of each sample, and the gap is
+        tested on the other half.
 
     Notes
     -----
@@ -42,6 +65,9 @@ class RDivergence:
     >>> p, q = rng.normal(size=(80, 3)), 1.6 * rng.normal(size=(60, 3))
     >>> print(two_sample_test(p, q, RDivergence(GaussianMixture()), rng=1).pvalue)
     0.001
+    >>> signed = RDivergence(GaussianMixture(), distance="signed")
+    >>> print(two_sample_test(q, p, signed, rng=1).pvalue)
+    1.0
     """
 
     compares = "mean losses of one model fitted on the pool"
@@ -54,9 +80,37 @@ class RDivergence:
 
     model: Model
     studentize: bool = True
+    distance: Distance = "absolute"
+    mixture: Literal["pool", "balanced"] = "pool"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", as_model(self.model))
+        if self.distance not in ("absolute", "signed", "relative"):
+            raise InputError(
+                f"distance must be 'absolute', 'signed' or 'relative', got {self.distance!r}."
+            )
+        if self.mixture not in ("pool", "balanced"):
+            raise InputError(f"mixture must be 'pool' or 'balanced', got {self.mixture!r}.")
+        if self.mixture == "balanced" and is_held_out(self.model):
+            raise InputError(
+                "mixture='balanced' fits the model on one half and tests it on the other, so it "
+                "takes neither folds nor a model that is fitted already; pass the plain model."
+            )
+        if self.distance == "signed":
+            object.__setattr__(self, "directed", True)
+
+    @property
+    def learns(self) -> Literal[False, "halves"]:
+        """One half of each sample for a balanced mixture, else nothing."""
+        return "halves" if self.mixture == "balanced" else False
+
+    def learn(self, pool: Pool, is_p: NDArray[np.bool_], rng: np.random.Generator) -> BalancedFit:
+        """Fit the model to as many rows of p as of q, drawn from these rows."""
+        sides = [rng.permutation(np.flatnonzero(side)) for side in (is_p, ~is_p)]
+        count = min(len(side) for side in sides)
+        rows = np.sort(np.concatenate([side[:count] for side in sides]))
+        fitted = fit_model(self.model, pool.take(rows), rng)
+        return BalancedFit(fitted, replace(self, mixture="pool"))
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the model to the pool and keep its losses."""
@@ -65,4 +119,51 @@ class RDivergence:
     def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
         """The same from an already fitted model, so that several tests can share a fit."""
         losses = check_losses(losses_of(fitted, pool), pool, "the model")
-        return mean_gap(losses, studentize=self.studentize, groups=pool.groups, strata=pool.strata)
+        prepared = mean_gap(
+            losses, studentize=self.studentize, groups=pool.groups, strata=pool.strata,
+            signed=self.distance == "signed",
+        )  # fmt: skip
+        if self.distance != "relative":
+            return prepared
+        return replace(prepared, observed=_relative(prepared, _pooled_risk(losses)))
+
+
+@dataclass(frozen=True, eq=False)
+class BalancedFit:
+    """A model fitted to as many rows of p as of q, as a test of other rows.
+
+    Parameters
+    ----------
+    fitted : FittedModel
+    how : RDivergence
+        How the gap is taken and ranked.
+    """
+
+    fitted: FittedModel
+    how: RDivergence
+
+    def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
+        """The gap on rows that did not train the model."""
+        del rng
+        return self.how.from_fit(self.fitted, pool)
+
+
+def _pooled_risk(losses: NDArray[np.float64]) -> float:
+    if (losses < 0).any():
+        raise InputError(
+            f"distance='relative' divides by the mean loss and needs losses of at least 0, got "
+            f"{int((losses < 0).sum())} negative ones (a log density can have them); use "
+            "distance='absolute'."
+        )
+    return float(losses.mean())
+
+
+def _relative(prepared: Prepared, risk: float) -> Callable[[NDArray[np.bool_]], Observed]:
+    """The observed numbers, with the gap in units of the pooled risk as the statistic."""
+
+    def observed(is_p: NDArray[np.bool_]) -> Observed:
+        found = prepared.observe(is_p)
+        gap = 0.0 if found.gap is None else abs(found.gap)
+        return replace(found, statistic=gap / risk if risk > 0 else 0.0)
+
+    return observed

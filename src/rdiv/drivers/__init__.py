@@ -4,7 +4,8 @@ from rdiv.drivers.contributions import ColumnGroup, Contributions
 from rdiv.drivers.find import find_drivers
 from rdiv.drivers.moved import moved_columns
 from rdiv.drivers.moved_column import MovedColumn
-from rdiv.drivers.result import Drivers, RowDriver, SliceDriver, WeightDriver
+from rdiv.drivers.result import Drivers, RowDriver, SliceDriver, UnusualRow, WeightDriver
+from rdiv.drivers.unusual import unusual_rows
 
 __all__ = [
     "ColumnGroup",
@@ -13,7 +14,9 @@ __all__ = [
     "MovedColumn",
     "RowDriver",
     "SliceDriver",
+    "UnusualRow",
     "WeightDriver",
     "find_drivers",
     "moved_columns",
+    "unusual_rows",
 ]

@@ -1,7 +1,7 @@
 """Which input columns moved between reference and current, by one exact permutation test.
 
 The statistic of a column is the largest gap between the samples among a few numbers per row that
-are made from the pool alone (`rdiv.drivers.input_features`), each in units of its spread. All
+are made from the pool alone (`rdiv.samples.input_features`), each in units of its spread. All
 columns share their permutations, and step-down max-T adjusts for all of them together.
 """
 
@@ -14,13 +14,6 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.drivers.input_features import (
-    MOST_LEVELS,
-    Aspect,
-    RowFeatures,
-    column_features,
-    read_columns,
-)
 from rdiv.drivers.moved_chart import distribution_of
 from rdiv.drivers.moved_column import MovedColumn
 from rdiv.drivers.moved_facts import Split, column_facts
@@ -30,6 +23,13 @@ from rdiv.inference.masked_sums import unit_sums
 from rdiv.inference.mean_gaps import gaps_and_errors
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.inference.step_down import step_down
+from rdiv.samples.input_features import (
+    MOST_LEVELS,
+    Aspect,
+    RowFeatures,
+    column_features,
+    read_columns,
+)
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.drivers.input_features import InputCells
 from rdiv.drivers.moved_column import OTHER, Distribution, clock_text, time_text
 from rdiv.drivers.moved_facts import Split, value_text
+from rdiv.samples.input_features import InputCells
 
 __all__ = ["distribution_of"]
 

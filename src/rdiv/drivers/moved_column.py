@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from math import floor, isfinite, log10
 from typing import Any, Literal
 
-from rdiv.drivers.input_features import Aspect, Kind
 from rdiv.names import visible
+from rdiv.samples.input_features import Aspect, Kind
 
 __all__ = ["OTHER", "Distribution", "Flag", "MovedColumn", "clock_text", "time_text"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.drivers.input_features import InputCells
 from rdiv.drivers.moved_column import OTHER, Flag, MovedColumn, clock_text, time_text
+from rdiv.samples.input_features import InputCells
 
 __all__ = ["Split", "column_facts", "value_text"]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from rdiv.drivers.contributions import Contributions
 from rdiv.inference.intervals import Estimate, Interval
 
-__all__ = ["Drivers", "RowDriver", "SliceDriver", "WeightDriver"]
+__all__ = ["Drivers", "RowDriver", "SliceDriver", "UnusualRow", "WeightDriver"]
 
 _SHOWN = 3  # most rows, slices and columns each that the text lists
 
@@ -124,6 +124,33 @@ class WeightDriver:
 
 
 @dataclass(frozen=True)
+class UnusualRow:
+    """A row of current that lies far from the rows of the reference.
+
+    Parameters
+    ----------
+    index : int
+        Its place in current as given, counted from 0.
+    as_far : float
+        Share of the reference rows that are at least as far from the others.
+    column : str
+        The column that makes it far.
+    cells : mapping
+        Values of the first columns.
+
+    Examples
+    --------
+    >>> print(UnusualRow(3, 0.0, "age").column)
+    age
+    """
+
+    index: int
+    as_far: float
+    column: str
+    cells: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Drivers:
     """What carries a shift: rows, slices and columns. To carry is not to cause.
 
@@ -146,7 +173,11 @@ class Drivers:
         Level of all slices together, and of all columns together.
     notes : mapping of str
         What was tested and how, and why something is missing: ``"rows"``, ``"slices"``,
-        ``"relation"``, ``"columns"``, ``"weights"``, ``"sampled"``, ``"intervals"``, ``"level"``.
+        ``"relation"``, ``"columns"``, ``"weights"``, ``"unusual"``, ``"sampled"``, ``"intervals"``,
+        ``"level"``.
+    unusual : tuple of UnusualRow
+        Rows of current that are least like the reference, the farthest first; empty where no more
+        of them are far than chance explains.
 
     Examples
     --------
@@ -168,10 +199,11 @@ class Drivers:
     weights: tuple[WeightDriver, ...]
     alpha: float
     notes: Mapping[str, str] = field(default_factory=dict)
+    unusual: tuple[UnusualRow, ...] = ()
 
     def without_rows(self) -> Drivers:
         """The same without any row of the data."""
-        return replace(self, rows=())
+        return replace(self, rows=(), unusual=())
 
     def confirmed_slices(self) -> tuple[SliceDriver, ...]:
         """Slices of the gap whose adjusted p-value is at most alpha."""
@@ -211,6 +243,9 @@ class Drivers:
         if rows:
             named = ", ".join(f"{row.index} (loss {row.loss:.3g})" for row in rows)
             lines.append(f"rows to look at: {named} of {worse} carry most (counted from 0)")
+        if self.unusual:
+            named = ", ".join(f"{row.index} ({row.column})" for row in self.unusual[:_SHOWN])
+            lines.append(f"rows of current unlike the reference: {named} (counted from 0)")
         return lines
 
     def fields(self) -> dict[str, Any]:
@@ -221,6 +256,7 @@ class Drivers:
             "relation_slices": [_slice_fields(found) for found in self.relation_slices],
             "columns": None if self.columns is None else self.columns.fields(),
             "weights": [asdict(found) for found in self.weights],
+            "unusual": [asdict(row) for row in self.unusual],
             "alpha": self.alpha,
             "notes": dict(self.notes),
         }

@@ -12,7 +12,7 @@ from rdiv.samples.frames import python_values
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples
 
-__all__ = ["driving_rows", "row_shares"]
+__all__ = ["cells_of", "driving_rows", "row_shares"]
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def driving_rows(losses: Floats, pooled: PooledSamples) -> tuple[RowDriver, ...]
         rows = rows[np.argpartition(-weight, count - 1)[:count]]
         weight = losses[rows] if shares is None else shares[rows]
         rows = rows[np.lexsort((pooled.places[rows], -weight))]
-        cells = _cells(pooled.pool, rows)
+        cells = cells_of(pooled.pool, rows)
         found += [
             RowDriver(
                 sample=sample,
@@ -103,7 +103,7 @@ def _target(pool: Pool, row: int) -> Any:
     return _short(value)
 
 
-def _cells(pool: Pool, rows: NDArray[np.intp]) -> list[dict[str, Any]]:
+def cells_of(pool: Pool, rows: NDArray[np.intp]) -> list[dict[str, Any]]:
     """The first columns of some rows as plain values; none for images."""
     if pool.is_table:
         part = pool.columnwise()[rows]

@@ -43,8 +43,9 @@ def mean_gap(
     studentize: bool = True,
     groups: NDArray[np.intp] | None = None,
     strata: NDArray[np.intp] | None = None,
+    signed: bool = False,
 ) -> Prepared:
-    """The absolute gap between the mean losses of p and q, for any split.
+    """The gap between the mean losses of p and q, for any split; absolute unless it is `signed`.
 
     Parameters
     ----------
@@ -52,6 +53,8 @@ def mean_gap(
     studentize : bool
         Rank the gap over its standard error, recomputed for every split.
     groups, strata : (n,) integer codes, optional
+    signed : bool
+        Rank mean over q minus mean over p, so that only a larger mean of q is evidence.
 
     Examples
     --------
@@ -64,8 +67,8 @@ def mean_gap(
     gaps = MeanGaps(measure, studentize)
 
     def ranked(gaps: Floats) -> Floats:
-        size: Floats = np.abs(gaps[:, 0])
-        return size
+        gap: Floats = gaps[:, 0] if signed else np.abs(gaps[:, 0])
+        return gap
 
     def observed(is_p: NDArray[np.bool_]) -> Observed:
         gaps, errors = measure(is_p[None])
@@ -73,7 +76,8 @@ def mean_gap(
         risk_p, risk_q = (fsum(losses[side]) / int(side.sum()) for side in (is_p, ~is_p))
         exact = strata is None and gaps[0, 0] != 0  # otherwise the rest is rounding error
         gap = risk_q - risk_p if exact else float(gaps[0, 0])
-        return Observed(abs(gap), risk_p, risk_q, gap, float(errors[0, 0]))
+        statistic = gap if signed else abs(gap)
+        return Observed(statistic, risk_p, risk_q, gap, float(errors[0, 0]))
 
     return Prepared(
         lambda masks: ranked(gaps(masks)), observed=observed, sums=gaps.sums(ranked), losses=losses

@@ -94,7 +94,7 @@ def _summary(found: Comparison, moved: Sequence[MovedColumn]) -> list[str]:
     beside = found.input_test
     if beside is not None:
         lines.append(
-            f"All inputs together, by the energy test: {inputs_finding(beside)}, p = "
+            f"All inputs together, without a model: {inputs_finding(beside)}, p = "
             f"{probability(beside.pvalue)} ({count(beside.n_p)} + {count(beside.n_q)} rows)."
         )
     return [*lines, _OUTSIDE]

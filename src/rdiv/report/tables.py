@@ -12,7 +12,7 @@ from rdiv.report.wording import amount, count, percent, probability, shorten, si
 if TYPE_CHECKING:
     from rdiv.comparison.result import Comparison
     from rdiv.drivers.contributions import ColumnGroup, Contributions
-    from rdiv.drivers.result import RowDriver, SliceDriver, WeightDriver
+    from rdiv.drivers.result import RowDriver, SliceDriver, UnusualRow, WeightDriver
     from rdiv.inference.intervals import Interval
 
 __all__ = [
@@ -90,7 +90,7 @@ def _input_line(found: Comparison) -> list[tuple[str, ...]]:
         return []
     rows = f"{count(beside.n_p)} + {count(beside.n_q)} rows"
     asks = f"Did the inputs alone change? Not part of the verdict; no model, {rows}"
-    return [("inputs (energy)", asks, "none", "", probability(beside.pvalue), "outside")]
+    return [("inputs", asks, "none", "", probability(beside.pvalue), "outside")]
 
 
 def quantiles(losses: Mapping[str, Any], whose: str) -> Table:
@@ -209,6 +209,22 @@ def rows(found: Sequence[RowDriver]) -> Table:
     ]
     caption = "Rows, counted from 0 in the sample as given"
     return Table(caption, heads, lines)
+
+
+def unusual(found: Sequence[UnusualRow]) -> Table:
+    """Rows of current that are least like the reference."""
+    heads = [Head("Row", "key"), Head("Because of", "mid"), Head("Reference rows as far", "n")]
+    heads.append(Head("Values", "wide"))
+    lines = [
+        (
+            f"current {row.index}",
+            shorten(row.column, 80),
+            percent(row.as_far),
+            _cells(None, row.cells),
+        )
+        for row in found
+    ]
+    return Table("Rows unlike the reference, counted from 0 in current as given", heads, lines)
 
 
 def inputs(files: Sequence[Any]) -> Table:

@@ -73,6 +73,7 @@ def driver_parts(found: Comparison, *, rows: bool, key: str = "drivers") -> list
         _slices(drivers, leading_words(found), key),
         _weights(drivers),
         _rows(drivers, rows),
+        _unusual(drivers, rows),
     ]
     kept = [part for part in parts if part["notes"] or part["table"]]
     if "sampled" in drivers.notes and kept:
@@ -148,6 +149,13 @@ def _weights(drivers: Drivers) -> Part:
     folded = "" if drivers.confirmed_weights() else "Weights: no column was shown to want another"
     part = _part(title, [_WEIGHTS, *notes], folded=folded)
     part["table"] = tables.weights(drivers.weights)
+    return part
+
+
+def _unusual(drivers: Drivers, rows: bool) -> Part:
+    """Rows far from the reference; the note alone where there are no more than by chance."""
+    part = _part("Rows unlike the reference", _note(drivers, "unusual"))
+    part["table"] = tables.unusual(drivers.unusual) if drivers.unusual and rows else None
     return part
 
 

@@ -1,0 +1,150 @@
+"""False alarms of inputs and omnibus on small tables of every kind, and of a broken variant.
+
+    python benchmarks/calibration/inputs.py --out docs/measured/calibration_inputs.md
+
+Counts are made in parts of 250 draws that are kept in a journal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.stats import binom
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from rdiv.discrepancies import Inputs, Omnibus
+from rdiv.inference.engine import PermutationSettings, permute
+from rdiv.inference.prepared import Prepared
+from rdiv.samples.pool import Pool
+from rdiv.samples.pooling import pool_samples
+from rdiv.studies.journal import resume_map
+from rdiv.threads import one_thread
+from rdiv.two_sample import prepare
+
+SEED, DRAWS, PART, RESAMPLES, SIZES = 77, 5000, 250, 99, (10, 20)
+LEVELS = (0.05, 0.10)
+JOURNAL = Path(__file__).resolve().parents[1] / "studies/journals/calibration_inputs.jsonl"
+RNG = np.random.Generator
+
+INTRO = """\
+# Calibration of inputs and omnibus
+
+<!-- Written by benchmarks/calibration/inputs.py; do not edit. -->
+
+False alarms when both samples come from one distribution: {n_p} + {n_q} rows, {resamples}
+permutations. A test holds unless so many rejections are less likely than one in a thousand. On
+tables with many ties (few levels, mostly missing) fewer are expected. *Broken*: numbers are centred
+within each sample before they are ranked, as if labels could be used.
+Draw `i` comes from `default_rng([{seed}, i])`, which is also the seed of the test.
+Command: `python benchmarks/calibration/inputs.py --out docs/measured/calibration_inputs.md`.
+
+| test | table | draws | at {levels[0]} | at {levels[1]} | verdict |
+|---|---|---|---|---|---|\
+"""
+
+
+def mixed(rng: RNG, n: int) -> pl.DataFrame:
+    """Numbers, missing cells, text, dates and a column of one level."""
+    x = rng.normal(size=(n, 2))
+    holes = pl.Series(np.where(rng.random(n) < 0.3, np.nan, x[:, 1])).fill_nan(None)
+    days = rng.choice(["2024-01-01", "2024-02-01", "2024-03-01"], n)
+    kinds = rng.choice(["red", "green", "blue"], n)
+    columns = {"a": x[:, 0], "b": x[:, 0] + 0.3 * x[:, 1], "holes": holes, "kind": kinds}
+    return pl.DataFrame({**columns, "day": days, "same": ["only"] * n})
+
+
+def mostly_missing(rng: RNG, n: int) -> pl.DataFrame:
+    """Four numbers, nine in ten of them missing."""
+    x = np.where(rng.random((4, n)) < 0.9, np.nan, rng.normal(size=(4, n)))
+    return pl.DataFrame({f"x{j}": pl.Series(own).fill_nan(None) for j, own in enumerate(x)})
+
+
+def one_level(rng: RNG, n: int) -> pl.DataFrame:
+    """Two columns that never vary, and one of two levels."""
+    return pl.DataFrame({"a": ["x"] * n, "b": [1.0] * n, "c": rng.choice(["u", "v"], n)})
+
+
+def all_text(rng: RNG, n: int) -> pl.DataFrame:
+    """Eight levels, and text that never repeats."""
+    notes = [f"note {value}" for value in rng.integers(10**9, size=n)]
+    return pl.DataFrame({"a": rng.choice(list("abcdefgh"), n), "note": notes})
+
+
+TABLES: dict[str, Callable[[RNG, int], pl.DataFrame]] = {
+    "mixed": mixed, "90 % missing": mostly_missing, "one level": one_level, "all text": all_text
+}  # fmt: skip
+TESTS: dict[str, Any] = {"inputs": Inputs(), "omnibus gmm": Omnibus("gmm"), "broken": None}
+CELLS = [("inputs", table) for table in TABLES]
+CELLS += [("omnibus gmm", "mixed"), ("omnibus gmm", "90 % missing"), ("broken", "mixed")]
+
+
+def centred_by_sample(pool: Pool, is_p: np.ndarray) -> Prepared:
+    """The broken variant."""
+    values = pool.columnwise().frame["a"].to_numpy()[pool.columnwise().order]
+    for side in (is_p, ~is_p):
+        values[side] = (values[side] - values[side].mean()) / values[side].std()
+    return Inputs().prepare(Pool(values[:, None]), np.random.default_rng(0))
+
+
+def count(key: dict[str, Any]) -> dict[str, Any]:
+    """Rejections at every level in some draws."""
+    rejected = np.zeros(len(LEVELS), int)
+    with one_thread():
+        for draw in range(key["start"], key["start"] + PART):
+            rows = TABLES[key["table"]](np.random.default_rng([SEED, draw]), sum(SIZES))
+            pooled = pool_samples(rows[: SIZES[0]], rows[SIZES[0] :], rng=draw)
+            if key["test"] == "broken":
+                prepared = centred_by_sample(pooled.pool, pooled.is_p)
+            else:
+                prepared = prepare(TESTS[key["test"]], pooled.pool, pooled.stream("fit"))
+            settings = PermutationSettings(n_resamples=RESAMPLES)
+            null = permute(prepared, pooled.is_p, settings, rng=pooled.stream("masks"))
+            rejected += null.pvalue <= np.array(LEVELS)
+    return {"rejected": rejected.tolist()}
+
+
+def lines(args: argparse.Namespace) -> Iterator[str]:
+    """The page."""
+    yield INTRO.format(levels=LEVELS, n_p=SIZES[0], n_q=SIZES[1], resamples=RESAMPLES, seed=SEED)
+    for test, table in CELLS:
+        draws = args.draws if test != "broken" else min(args.draws, 1000)
+        keys = [{"test": test, "table": table, "start": k} for k in range(0, draws, PART)]
+        found = resume_map(count, keys, file=args.rows, n_jobs=args.jobs)
+        rejected = np.sum([part["rejected"] for part in found], axis=0)
+        surprise = min(
+            float(binom.sf(own - 1, draws, level))
+            for own, level in zip(rejected, LEVELS, strict=True)
+        )
+        verdict = "holds" if surprise > 0.001 else "caught" if test == "broken" else "FAILS"
+        if test == "broken" and surprise > 0.001:
+            fewer = float(binom.cdf(rejected[0], draws, LEVELS[0]))
+            verdict = "caught (far too few)" if fewer < 0.001 else "NOT CAUGHT"
+        shares = " | ".join(f"{own / draws:.4f}" for own in rejected)
+        yield f"| {test} | {table} | {draws} | {shares} | {verdict} |"
+
+
+def main() -> None:
+    """Count and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, help="markdown page to write")
+    parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument("--rows", type=Path, default=JOURNAL, help="the journal")
+    parser.add_argument("--jobs", type=int, default=1)
+    args = parser.parse_args()
+    page = []
+    for line in lines(args):
+        print(line, flush=True)
+        page.append(line)
+    if args.out:
+        args.out.write_text("\n".join(page) + "\n")
+
+
+if __name__ == "__main__":
+    main()
