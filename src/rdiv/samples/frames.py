@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     from narwhals.typing import IntoDType
 
-    from rdiv.samples.frame_rows import Table
+    from rdiv.samples.frame_rows import FrameRows
 
     Frame: TypeAlias = nw.DataFrame[Any]
     Column: TypeAlias = nw.Series[Any]
@@ -314,7 +314,7 @@ def refuse_infinite(frame: Frame) -> None:
         )
 
 
-def frame_words(frame: Table) -> Iterator[NDArray[np.uint64]]:
+def frame_words(frame: FrameRows) -> Iterator[NDArray[np.uint64]]:
     """Words of one column after the other, in order of their names, for `row_keys`."""
     return (series_words(frame.get_column(name)) for name in sorted(frame.columns))
 

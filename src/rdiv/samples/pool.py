@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
 from rdiv.row_blocks import cut
+from rdiv.samples.by_kind import ColumnsByKind
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.row_keys import Keys, label_words, row_keys
 from rdiv.samples.rows import Rows, TableRows, UnreadRows, as_rows
@@ -138,6 +139,13 @@ class Pool:
         through the door, never on one sample.
         """
         return self.rows.numbers()
+
+    def by_kind(self) -> ColumnsByKind:
+        """The inputs as numbers, missing ones among them, and codes of categories.
+
+        Text, dates and levels are read as the whole pool that came through the door taught it.
+        """
+        return self.rows.by_kind()
 
     def given(self) -> Any:
         """The rows as the user gave them; those of a dataset as an array."""
