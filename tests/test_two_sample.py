@@ -159,12 +159,10 @@ class TestModels:
         assert result.notes["default model"] == "boosting, 5 folds"
         assert labelled(folds=3).model == "boosting, 3 folds"
 
-    def test_the_default_without_a_target_goes_by_shape(self) -> None:
+    def test_the_default_without_a_target_is_mixed(self) -> None:
         assert isinstance(default_density(Pool(np.zeros((9, 2, 3, 3)))), PrincipalComponents)
-        assert isinstance(default_density(Pool(np.zeros((9, 500)))), PrincipalComponents)
-        named = run().model
-        assert named in rdiv.models.BY_NAME
-        assert run(folds=3).model == f"{named}, 3 folds"
+        assert run().model == "mixed"
+        assert run(folds=3).model == "mixed, 3 folds"
 
     def test_a_name_an_object_and_an_estimator(self) -> None:
         assert run(model="kde").to_json() == run(model=KernelDensity()).to_json()

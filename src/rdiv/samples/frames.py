@@ -327,7 +327,9 @@ def series_words(column: Column) -> NDArray[np.uint64]:
     dtype = column.dtype
     if missing.all():
         return np.full((len(column), 1), _NULL, dtype=np.uint64)
-    if dtype.is_numeric() or dtype == nw.Boolean:
+    if dtype == nw.Duration:  # libraries spell them differently
+        column = column.dt.total_nanoseconds()
+    if column.dtype.is_numeric() or dtype == nw.Boolean:
         filled = column.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else column
         values = np.asarray(filled.to_numpy())
         values = values.astype(np.float64) if values.dtype.kind not in "biuf" else values

@@ -85,6 +85,11 @@ class Pool:
         return isinstance(self.rows, TableRows)
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """Columns of a table that hold bytes or the like, which only a user's own model reads."""
+        return self.rows.columnwise().left_out if isinstance(self.rows, TableRows) else ()
+
+    @property
     def is_images(self) -> bool:
         """Whether a row is more than a list of numbers, such as an image."""
         return len(self.rows.shape) > 2
