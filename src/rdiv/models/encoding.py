@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,20 +139,33 @@ def fit_encoding(found: ColumnsByKind) -> Encoding:
     return Encoding(owners, len(scores), scores, tuple(flags), categories)
 
 
-def _fit_scores(values: Floats) -> _Scores:
+def _normal_scores(counts: NDArray[np.integer]) -> Floats:
+    """Scores of values in their order that occur so often: mean 0, variance 1, bounded."""
     from scipy.special import ndtri
 
+    n = counts.sum()
+    scores = ndtri((np.cumsum(counts) - 0.5 * counts) / n)
+    scores -= counts @ scores / n
+    spread = np.sqrt(counts @ scores**2 / n)
+    bounded: Floats = np.clip(scores / max(float(spread), _NARROWEST), 1 - LARGEST, LARGEST - 1)
+    return bounded
+
+
+@lru_cache(maxsize=8)
+def _even_scores(n: int) -> Floats:
+    """Scores of values that all differ."""
+    return _normal_scores(np.ones(n, dtype=np.intp))
+
+
+def _fit_scores(values: Floats) -> _Scores:
     present = values[~np.isnan(values)]
     exponent = int(np.frexp(np.abs(present).max(initial=0.0))[1])
     with np.errstate(under="ignore"):
         knots, counts = np.unique(np.ldexp(present, -exponent), return_counts=True)
     if len(knots) < 2:
         return _Scores(exponent, np.zeros(1), np.zeros(1))
-    n = counts.sum()
-    scores = ndtri((np.cumsum(counts) - 0.5 * counts) / n)
-    scores -= counts @ scores / n
-    spread = np.sqrt(counts @ scores**2 / n)
-    scores = np.clip(scores / max(float(spread), _NARROWEST), -LARGEST + 1, LARGEST - 1)
+    even = len(knots) == len(present)
+    scores = _even_scores(len(knots)) if even else _normal_scores(counts)
     if len(knots) > _MOST_KNOTS:
         chosen = np.unique(np.linspace(0, len(knots) - 1, _MOST_KNOTS).astype(np.intp))
         knots, scores = knots[chosen], scores[chosen]
@@ -169,14 +183,14 @@ def _fit_codes(codes: NDArray[np.integer], n_codes: int) -> _Codes:
     own = [int(code) for code in order if counts[code] > 1][:MOST_LEVELS]
     rest = np.setdiff1d(np.arange(n_codes), own)
     columns = [np.arange(n_codes) == code for code in own]
-    if counts[rest].sum():
-        columns.append(np.isin(np.arange(n_codes), rest))
+    columns += [np.isin(np.arange(n_codes), rest)]
+    columns = [held for held in columns if 0 < counts[held].sum() < n]
     if len(columns) == 2:
         columns = columns[1:]  # the other one says the same
-    if len(columns) < 2 and counts.max() == n:
-        columns = []  # one level only
-    numbers = np.stack([_standard(held, counts) for held in columns] or [np.zeros((0,))], axis=-1)
-    return _Codes(numbers if columns else np.zeros((n_codes, 0)), losses)
+    numbers = np.zeros((n_codes, len(columns)))
+    for j, held in enumerate(columns):
+        numbers[:, j] = _standard(held, counts)
+    return _Codes(numbers, losses)
 
 
 def _standard(held: NDArray[np.bool_], counts: NDArray[np.intp]) -> Floats:

@@ -133,7 +133,10 @@ class FittedMixedDensity:
     def gradients(self, pool: Pool) -> Floats:
         """Derivatives of every row's loss, up to constants, ``(n, r)``."""
         groups = self._groups(len(pool))
-        out, start = np.empty((len(pool), sum(own.width for own in groups))), 0
+        width = sum(own.width for own in groups)
+        if not width:  # nothing varies
+            return np.zeros((len(pool), 1))
+        out, start = np.empty((len(pool), width)), 0
         for block in pool.blocks():
             encoded = self.encoding.apply(block.by_kind())
             scores = encoded[:, : self.encoding.n_scores]

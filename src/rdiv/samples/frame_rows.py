@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FlatFrame", "FrameRows", "as_table"]
 
+_SMALL, _MANY_COLUMNS = 1 << 20, 100
+
 
 @dataclass(frozen=True, eq=False)
 class FlatFrame:
@@ -90,8 +92,17 @@ class FrameRows:
 
     def get_column(self, name: str) -> Column:
         """One column of these rows, wrapped in narwhals."""
+        if self._picked is not None:
+            return self._picked.get_column(name)
         column = self.flat.wrapped.get_column(name)
         return column if self.order is None else column[self.order]
+
+    @cached_property
+    def _picked(self) -> Frame | None:
+        """All columns of these rows at once, where they are small: thousands of them take long."""
+        whole = self.flat.wrapped
+        small = len(self) * len(whole.columns) <= _SMALL and len(whole.columns) > _MANY_COLUMNS
+        return whole[self.order] if small and self.order is not None else None
 
     def gathered(self) -> Any:
         """These rows as a native frame of their own, with the columns that it came with."""

@@ -114,8 +114,13 @@ def agreed(p: Frame, q: Frame, names: tuple[str, str] = ("p", "q")) -> tuple[Fra
             f"{p.implementation.name.lower()} and {q.implementation.name.lower()}; convert one of "
             "them."
         )
+    import narwhals.stable.v2 as nw
+
     p, q = _without_objects(p), _without_objects(q.select(p.columns))
+    types, others = p.schema, q.schema
     for name in p.columns:
+        if types[name] == others[name] and (types[name].is_numeric() or types[name] == nw.String):
+            continue
         if _pandas_categories(p[name], q[name]):
             p, q = _with_all_levels(name, p, q)
             continue
@@ -129,10 +134,11 @@ def _without_objects(frame: Frame) -> Frame:
     """Columns of Python objects as numbers or text, where that is what they hold."""
     import narwhals.stable.v2 as nw
 
-    for name in frame.columns:
+    if not frame.implementation.is_pandas_like():
+        return frame
+    odd = [name for name, dtype in frame.schema.items() if dtype in (nw.Object, nw.Unknown)]
+    for name in odd:
         column = frame[name]
-        if column.dtype not in (nw.Object, nw.Unknown) or not frame.implementation.is_pandas_like():
-            continue
         values = python_values(column)
         present = [value for value in values if value is not None]
         if not present:
@@ -302,8 +308,8 @@ def gather(frame: Any, rows: NDArray[np.intp]) -> Any:
 def refuse_infinite(frame: Frame) -> None:
     """An infinite cell in a table is a mistake upstream: say where."""
     bad = []
-    for name in frame.columns:
-        if frame[name].dtype.is_float():
+    for name, dtype in frame.schema.items():
+        if dtype.is_float():
             count = int(np.isinf(frame[name].fill_null(0.0).to_numpy().astype(float)).sum())
             if count:
                 bad.append(f"{name!r} ({count})")
