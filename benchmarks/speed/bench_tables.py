@@ -57,7 +57,7 @@ def wide(seed):
 CASES = {
     "embeddings": ("384 columns, 2000 + 2000 rows, no target",
                    "rdiv.compare(embeddings(0, False), embeddings(1, False), rng=0)", 10, None),
-    "embeddings-target": ("384 columns, 2000 + 2000 rows, a target of two classes",
+    "embeddings-target": ("384 columns, 2000 + 2000 rows, two classes",
                           "rdiv.compare(embeddings(0, True), embeddings(1, True), rng=0)", 10, None),
     "mixed": ("20 mixed columns, {rows} + {rows} rows, no target",
               "rdiv.compare(mixed(0, {rows}), mixed(1, {rows}), rng=0)", 60, 1500),

@@ -81,8 +81,8 @@ def two_sample_test(
         A name in ``rdiv.discrepancies.BY_NAME`` or an object.
     model : str, Model or estimator, optional
         The model to fit, for a discrepancy that has one; see `rdiv.models.as_model`. By default
-        boosting in 5 folds when there is a target, else a density model chosen by the shape of the
-        data.
+        boosting in 5 folds when there is a target, else the density of mixed tables (pca for
+        images).
     target : str, optional
         Name of the target column of frames.
     task : {"classification", "regression"}, optional
@@ -215,9 +215,7 @@ def run_learned(
     """Test what a discrepancy has learned from part A on the rows that are left."""
     text, model = labels(discrepancy)
     counts = {"rows trained on": len(split.train), "rows tested": len(split.rows)}
-    run = _Run(
-        pooled, split.tested, settings, {**_basics(pooled.pool), **(notes or {}), **counts}
-    )
+    run = _Run(pooled, split.tested, settings, {**_basics(pooled.pool), **(notes or {}), **counts})
     prepared = prepare(learned, split.tested.pool, split.tested.stream("fit"))
     return run.result(prepared, run.permuted(prepared), text, model), prepared
 

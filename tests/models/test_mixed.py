@@ -115,7 +115,9 @@ class TestLosses:
         """Wild numbers, texts and levels in one file: losses stay of one size."""
         rng = RNG(3)
         p = calibration.mixed(60, rng)
-        q = calibration.mixed(60, rng).with_columns(a=1e300 * (1 + pl.col("b")), level=pl.lit("new"))
+        q = calibration.mixed(60, rng).with_columns(
+            a=1e300 * (1 + pl.col("b")), level=pl.lit("new")
+        )
         result = rdiv.two_sample_test(p, q, folds=5, rng=0, n_resamples=99)
         assert abs(result.statistic) < 30
         assert result.rejected
@@ -273,7 +275,7 @@ def test_the_check_catches_a_preparation_that_sees_the_files() -> None:
 
 
 def test_boosting_splits_categories_by_their_levels() -> None:
-    """Two hundred levels whose target is a coin flip per level: one-hot columns of 20 see little."""
+    """The target of each of 200 levels is a coin flip: 20 columns of 0 and 1 see little of it."""
     rng = RNG(0)
     levels = rng.integers(0, 200, size=4000)
     coin = rng.integers(2, size=200)

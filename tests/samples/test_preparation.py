@@ -296,11 +296,13 @@ class TestFrames:
     def test_bytes_are_left_out(self, frame_of: Callable[[dict[str, Any]], Any]) -> None:
         odd = {"odd": [b"x", b"y"]}
         assert fit_preparation(frame_of({**odd, "a": [1, 2]})).names == ("a",)
-        with pytest.raises(TypeError, match="no column can be read .*, got 'odd'; convert"):
+        with pytest.raises(TypeError, match=r"no column can be read .*, got 'odd'; convert"):
             fit_preparation(frame_of(odd))
 
     def test_other_pandas_types_are_their_text(self) -> None:
-        frame = pd.DataFrame({"a": pd.arrays.IntervalArray.from_breaks([0, 1, 2]).take([0, 1, 0, 1])})
+        frame = pd.DataFrame(
+            {"a": pd.arrays.IntervalArray.from_breaks([0, 1, 2]).take([0, 1, 0, 1])}
+        )
         assert fitted(frame)[0] == ("a = (0, 1]", "a = (1, 2]")
 
     @pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame, lambda: pa.table({})])

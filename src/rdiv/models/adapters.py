@@ -240,9 +240,7 @@ class FittedReconstruction(FittedEstimator):
         return reconstruction_residuals(self.estimator, self._inputs(pool))
 
 
-def fitted_estimator(
-    estimator: Any, kind: Kind, inputs: InputsOf | None = None
-) -> FittedEstimator:
+def fitted_estimator(estimator: Any, kind: Kind, inputs: InputsOf | None = None) -> FittedEstimator:
     """A fitted estimator with all that its kind can say."""
     if kind == "score":
         return FittedEstimator(estimator, kind, inputs)

@@ -99,7 +99,7 @@ class Encoding:
         return out
 
     def level_losses(self, found: ColumnsByKind) -> Floats:
-        """Minus the log frequency of every category and missing cell, summed over them, ``(n,)``."""
+        """Minus the log frequencies of categories and missing cells, summed, ``(n,)``."""
         losses = np.zeros(len(found))
         for codes, levels in self._coded(found):
             losses += levels.losses[codes]

@@ -76,8 +76,10 @@ def flat_columns(frame: Frame) -> tuple[Frame, dict[str, str], tuple[str, ...]]:
         return frame, {}, ()
     kept = [name for name in frame.columns if name not in gone]
     # A frame without columns forgets how many rows it has, so one column stays until the end.
-    flat = frame.rename({frame.columns[0]: _ANCHOR}).select(_ANCHOR).with_columns(
-        *(frame.get_column(name) for name in kept), *added.values()
+    flat = (
+        frame.rename({frame.columns[0]: _ANCHOR})
+        .select(_ANCHOR)
+        .with_columns(*(frame.get_column(name) for name in kept), *added.values())
     )
     return flat.select([*kept, *added]), owners, tuple(left_out)
 
