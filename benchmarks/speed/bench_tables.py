@@ -56,9 +56,9 @@ def wide(seed):
 
 CASES = {
     "embeddings": ("384 columns, 2000 + 2000 rows, no target",
-                   "rdiv.compare(embeddings(0, False), embeddings(1, False), rng=0)", 10, None),
+                   "rdiv.compare(embeddings(0, 0), embeddings(1, 0), rng=0)", 10, None),
     "embeddings-target": ("384 columns, 2000 + 2000 rows, two classes",
-                          "rdiv.compare(embeddings(0, True), embeddings(1, True), rng=0)", 10, None),
+                          "rdiv.compare(embeddings(0, 1), embeddings(1, 1), rng=0)", 10, None),
     "mixed": ("20 mixed columns, {rows} + {rows} rows, no target",
               "rdiv.compare(mixed(0, {rows}), mixed(1, {rows}), rng=0)", 60, 1500),
     "wide": ("5000 columns, 30 + 30 rows, no target", "rdiv.compare(wide(0), wide(1), rng=0)",
