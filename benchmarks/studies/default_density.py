@@ -147,8 +147,11 @@ def bikes(change: str) -> Callable[[int, np.random.Generator], Pair]:
 def higgs_whole(n: int, rng: np.random.Generator) -> Pair:
     """All 28 columns of real background and signal events."""
     data = stored("higgs_tst")
-    p, q = data["background"], data["signal"]
-    return tuple(x[rng.choice(len(x), n, replace=False)].astype(float) for x in (p, q))
+    p, q = (
+        data[name][rng.choice(len(data[name]), n, replace=False)].astype(float)
+        for name in ("background", "signal")
+    )
+    return p, q
 
 
 TABLES: dict[str, tuple[Callable[[int, np.random.Generator], Pair], int]] = {

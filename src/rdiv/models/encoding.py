@@ -106,10 +106,12 @@ class Encoding:
         return losses
 
     def _coded(self, found: ColumnsByKind) -> list[tuple[NDArray[np.integer], _Codes]]:
-        missing = [
-            (np.isnan(found.numbers[:, j]).astype(np.int16), levels) for j, levels in self.flags
-        ]
-        return missing + [(found.codes[:, j], own) for j, own in enumerate(self.categories)]
+        coded: list[tuple[NDArray[np.integer], _Codes]] = []
+        for j, own in self.flags:
+            coded.append((np.isnan(found.numbers[:, j]).astype(np.int16), own))
+        for j, own in enumerate(self.categories):
+            coded.append((found.codes[:, j], own))
+        return coded
 
 
 def fit_encoding(found: ColumnsByKind) -> Encoding:
@@ -199,4 +201,5 @@ def _standard(held: NDArray[np.bool_], counts: NDArray[np.intp]) -> Floats:
     ones = float(counts[held].sum())
     share, few = ones / n, min(ones, n - ones)
     units = (held - share) / np.sqrt(share * (1 - share))
-    return np.clip(units * np.sqrt(few / (few + _RARE)), -LARGEST, LARGEST)
+    shrunk: Floats = np.clip(units * np.sqrt(few / (few + _RARE)), -LARGEST, LARGEST)
+    return shrunk
