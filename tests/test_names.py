@@ -32,7 +32,7 @@ def test_a_name_gives_its_class(names: dict[str, type]) -> None:
     [("KDE", "kde"), ("boost", "boosting"), ("logistc", "logistic"), ("rigde", "ridge")],
 )
 def test_unknown_names_suggest_the_nearest(name: str, near: str) -> None:
-    words = rf"unknown model '{name}'; did you mean '{near}'\? Known: kde, gmm, .*boosting"
+    words = rf"unknown model '{name}'; did you mean '{near}'\? Known: mixed, kde, gmm, .*boosting"
     with pytest.raises(ValueError, match=words):
         chosen(name, BY_NAME, "model")
 

@@ -15,7 +15,14 @@ import rdiv
 from rdiv.discrepancies import BY_NAME, Energy, Prepared, RDivergence
 from rdiv.discrepancies.resolve import choose, default_density
 from rdiv.inference.engine import permutation_pvalue
-from rdiv.models import Boosting, CrossFit, GaussianMixture, KernelDensity, PrincipalComponents
+from rdiv.models import (
+    Boosting,
+    CrossFit,
+    GaussianMixture,
+    KernelDensity,
+    MixedDensity,
+    PrincipalComponents,
+)
 from rdiv.samples import Pool
 from rdiv.two_sample import _learned, check_level, halves_of
 
@@ -159,12 +166,10 @@ class TestModels:
         assert result.notes["default model"] == "boosting, 5 folds"
         assert labelled(folds=3).model == "boosting, 3 folds"
 
-    def test_the_default_without_a_target_goes_by_shape(self) -> None:
+    def test_the_default_without_a_target_is_mixed(self) -> None:
         assert isinstance(default_density(Pool(np.zeros((9, 2, 3, 3)))), PrincipalComponents)
-        assert isinstance(default_density(Pool(np.zeros((9, 500)))), PrincipalComponents)
-        named = run().model
-        assert named in rdiv.models.BY_NAME
-        assert run(folds=3).model == f"{named}, 3 folds"
+        assert run().model == "mixed"
+        assert run(folds=3).model == "mixed, 3 folds"
 
     def test_a_name_an_object_and_an_estimator(self) -> None:
         assert run(model="kde").to_json() == run(model=KernelDensity()).to_json()
@@ -198,7 +203,7 @@ class TestModels:
             ),
             (RDivergence(KernelDensity()), {"folds": 5}, "already, got folds=5; drop folds="),
             ("rdiv", {}, "unknown discrepancy 'rdiv'; did you mean 'r-div'"),
-            ("r-div", {"model": "knn"}, "unknown model 'knn'.*Known: kde, gmm"),
+            ("r-div", {"model": "knn"}, "unknown model 'knn'.*Known: mixed, kde, gmm"),
         ],
         ids=str,
     )
@@ -231,7 +236,8 @@ class TestModels:
     def test_choices_wait_for_the_pool(self) -> None:
         choice = choose("r-div", supervised=False)
         assert choice.kind == "density"
-        assert isinstance(choice.build(Pool(np.zeros((9, 500)))).model, PrincipalComponents)
+        assert choice.build(Pool(np.zeros((9, 500)))).model == MixedDensity()
+        assert choice.build(Pool(np.zeros((9, 2, 3, 3)))).model == PrincipalComponents()
         supervised = choose("r-div", supervised=True, folds=3)
         assert supervised.kind is None
         assert supervised.build(Pool(X)).model == CrossFit(Boosting(), 3)

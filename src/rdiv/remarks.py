@@ -5,9 +5,10 @@ Those about a comparison alone are in `rdiv.comparison.sentences`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isnan
 
-__all__ = ["IN_SAMPLE", "NOT_EQUALITY", "SUSPECTED_LABELS", "wrong_with"]
+__all__ = ["IN_SAMPLE", "NOT_EQUALITY", "SUSPECTED_LABELS", "left_out_columns", "wrong_with"]
 
 IN_SAMPLE = "in-sample losses give no valid interval; use folds"
 NOT_EQUALITY = "Not finding a difference does not show that there is none."
@@ -28,3 +29,18 @@ def wrong_with(probability: float) -> str:
     if isnan(probability):
         return ""
     return "over 0.99" if probability > 0.99 else f"{probability:.2f}"
+
+
+def left_out_columns(names: Sequence[str]) -> str:
+    """What is said of columns that could not be read.
+
+    Examples
+    --------
+    >>> print(left_out_columns(["photo"]))
+    Column 'photo' holds bytes or nested values and was left out.
+    """
+    shown = ", ".join(repr(name) for name in names[:8])
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    if len(names) == 1:
+        return f"Column {shown} holds bytes or nested values and was left out."
+    return f"Columns {shown}{more} hold bytes or nested values and were left out."

@@ -81,8 +81,8 @@ def two_sample_test(
         A name in ``rdiv.discrepancies.BY_NAME`` or an object.
     model : str, Model or estimator, optional
         The model to fit, for a discrepancy that has one; see `rdiv.models.as_model`. By default
-        boosting in 5 folds when there is a target, else a density model chosen by the shape of the
-        data.
+        boosting in 5 folds when there is a target, else the density of mixed tables (pca for
+        images).
     target : str, optional
         Name of the target column of frames.
     task : {"classification", "regression"}, optional
@@ -176,7 +176,7 @@ def run_test(
         learned = split.learned(discrepancy)
         return run_learned(discrepancy, learned, split, pooled, settings, notes=notes)
     text, model = labels(discrepancy)
-    said, tested = {"task": pooled.pool.task, **(notes or {})}, pooled
+    said, tested = {**_basics(pooled.pool), **(notes or {})}, pooled
     if how == "halves":
         learn, test = halves_of(pooled.pool, pooled.is_p, pooled.stream("halves"))
         rows = pooled.part(learn)
@@ -198,7 +198,7 @@ def run_fitted(
 ) -> tuple[TwoSampleResult, Prepared]:
     """Test a discrepancy whose model is fitted already."""
     text, model = labels(discrepancy)
-    run = _Run(pooled, pooled, settings, {"task": pooled.pool.task, **(notes or {})})
+    run = _Run(pooled, pooled, settings, {**_basics(pooled.pool), **(notes or {})})
     prepared = discrepancy.from_fit(fitted, pooled.pool)
     return run.result(prepared, run.permuted(prepared), text, model), prepared
 
@@ -215,11 +215,14 @@ def run_learned(
     """Test what a discrepancy has learned from part A on the rows that are left."""
     text, model = labels(discrepancy)
     counts = {"rows trained on": len(split.train), "rows tested": len(split.rows)}
-    run = _Run(
-        pooled, split.tested, settings, {"task": pooled.pool.task, **(notes or {}), **counts}
-    )
+    run = _Run(pooled, split.tested, settings, {**_basics(pooled.pool), **(notes or {}), **counts})
     prepared = prepare(learned, split.tested.pool, split.tested.stream("fit"))
     return run.result(prepared, run.permuted(prepared), text, model), prepared
+
+
+def _basics(pool: Pool) -> dict[str, Any]:
+    """Notes of every result: the task, and the columns that could not be read."""
+    return {"task": pool.task, **({"left out": list(pool.left_out)} if pool.left_out else {})}
 
 
 def run_model_tests(
@@ -242,7 +245,7 @@ def run_model_tests(
     prepared = {labels(test)[0]: test.from_fit(fitted, pool) for test in tests}
     del fitted  # numbers per row are all that is needed from here on
     together = combined(prepared)
-    run = _Run(pooled, pooled, settings, {"task": pool.task, **(notes or {})})
+    run = _Run(pooled, pooled, settings, {**_basics(pool), **(notes or {})})
     null = run.permuted(together)
     text = labels(tests[0])[1]
     results, start = {}, 0

@@ -152,7 +152,7 @@ class TestFeatures:
         )
         columns = {column.name: column for column in read_columns(Pool(frame))}
         assert {name: column.kind for name, column in columns.items()} == {
-            "text date": "date", "span": "duration", "nothing": "empty",
+            "text date": "date", "span": "duration", "nothing": "empty", "list[0]": "number",
         }  # fmt: skip
         assert columns["text date"].cells.codes.tolist() == [2, 1, 2]
         assert column_features(columns["nothing"]).numbers.shape == (3, 0)

@@ -54,10 +54,10 @@ def test_names_come_first(name: str) -> None:
 
 def test_unknown_names_list_the_known_and_suggest_one() -> None:
     with pytest.raises(
-        ValueError, match=r"unknown model 'gmn'; did you mean 'gmm'\? Known: kde, gmm"
+        ValueError, match=r"unknown model 'gmn'; did you mean 'gmm'\? Known: mixed, kde, gmm"
     ):
         as_model("gmn")
-    with pytest.raises(ValueError, match="unknown model 'zzz'; Known: kde"):
+    with pytest.raises(ValueError, match="unknown model 'zzz'; Known: mixed"):
         as_model("zzz")
 
 

@@ -121,7 +121,7 @@ QUIET: dict[str, tuple[Any, Any]] = {
     "prose": ([f"it is {t} now" for t in texts[:N]], [f"it is {t} now" for t in texts[N:]]),
     "nothing": ([None] * N, [None] * N),
     "too few rows": ([1, 1, 1], [2, 2, 2]),
-    "lists": ([[1]] * N, [[2]] * N),
+    "bytes": ([b"1"] * N, [b"2"] * N),
 }
 
 

@@ -227,7 +227,7 @@ class TestLevels:
         np.testing.assert_array_equal(matrix.sum(axis=1), 1)
 
     def test_unique_labels_are_all_rare(self) -> None:
-        names, matrix = fitted(pl.DataFrame({"id": [f"row {i}" for i in range(50)]}))
+        names, matrix = fitted(pl.DataFrame({"id": [f"row {i}" for i in range(20)]}))
         assert names == ("id = other (rare)",)
         assert (matrix == 1).all()
 
@@ -293,26 +293,17 @@ class TestFrames:
         with sklearn.config_context(transform_output=output):
             np.testing.assert_array_equal(fitted(frame)[1], expected)
 
-    @pytest.mark.parametrize(
-        ("values", "what"),
-        [
-            ([[1], [2]], "List(Int64)"),
-            ([{"a": 1}, {"a": 2}], "Struct({'a': Int64})"),
-            ([b"x", b"y"], "Binary"),
-        ],
-    )
-    def test_nested_values_are_refused(self, values: list[object], what: str) -> None:
-        for frame in (pl.DataFrame({"odd 🧺": values}), pa.table({"odd 🧺": values})):
-            with pytest.raises(TypeError) as caught:
-                fit_preparation(frame)
-            assert f"column 'odd 🧺' holds {what}, expected numbers" in str(caught.value)
-        with pytest.raises(TypeError, match=f"holds {type(values[0]).__name__} objects"):
-            fit_preparation(pd.DataFrame({"a": pd.Series(values, dtype=object)}))
+    def test_bytes_are_left_out(self, frame_of: Callable[[dict[str, Any]], Any]) -> None:
+        odd = {"odd": [b"x", b"y"]}
+        assert fit_preparation(frame_of({**odd, "a": [1, 2]})).names == ("a",)
+        with pytest.raises(TypeError, match=r"no column can be read .*, got 'odd'; convert"):
+            fit_preparation(frame_of(odd))
 
-    def test_other_pandas_types_are_refused(self) -> None:
-        for values in (pd.period_range("2024", periods=2), pd.Series([1j, 2j])):
-            with pytest.raises(TypeError, match="column 'a' holds"):
-                fit_preparation(pd.DataFrame({"a": values}))
+    def test_other_pandas_types_are_their_text(self) -> None:
+        frame = pd.DataFrame(
+            {"a": pd.arrays.IntervalArray.from_breaks([0, 1, 2]).take([0, 1, 0, 1])}
+        )
+        assert fitted(frame)[0] == ("a = (0, 1]", "a = (1, 2]")
 
     @pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame, lambda: pa.table({})])
     def test_no_columns(self, make: Callable[[], Any]) -> None:

@@ -47,7 +47,7 @@ ModelTexts = Annotated[
         "--model",
         metavar="NAME|FILE.onnx|module:object",
         help=f"The model. A name is trained here: {MODELS}. By default boosting when there is a "
-        f"target, else a density model chosen by the shape of the data. {MODEL_HELP} Several "
+        f"target, else mixed (pca for images). {MODEL_HELP} Several "
         "--model are compared one by one, and judged together.",
         show_default=False,
     ),

@@ -132,8 +132,8 @@ ModelName = Annotated[
     typer.Option(
         "--model",
         metavar="NAME",
-        help=f"The model: {MODELS}. By default boosting when there is a target, else a density "
-        "model chosen by the shape of the data.",
+        help=f"The model: {MODELS}. By default boosting when there is a target, else mixed "
+        "(pca for images).",
         show_default=False,
     ),
 ]
@@ -142,8 +142,8 @@ ModelText = Annotated[
     typer.Option(
         "--model",
         metavar="NAME|FILE.onnx|module:object",
-        help=f"The model: {MODELS}. By default boosting when there is a target, else a density "
-        f"model chosen by the shape of the data. {MODEL_HELP}",
+        help=f"The model: {MODELS}. By default boosting when there is a target, else mixed "
+        f"(pca for images). {MODEL_HELP}",
         show_default=False,
     ),
 ]

@@ -82,7 +82,7 @@ def compare(
         A name in ``rdiv.models.BY_NAME``, an estimator or a torch module: rdiv trains it, on part
         of the reference for the first question and on both samples for the others. Or the model in
         use itself: ``rdiv.models.Frozen(model, trained_on="neither")``. By default boosting when
-        there is a target, else a density model chosen by the shape of the data.
+        there is a target, else the density of mixed tables (pca for images).
     target : str, optional
         Name of the target column of frames.
     prediction : str or mapping, optional

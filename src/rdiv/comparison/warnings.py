@@ -7,7 +7,7 @@ import numpy as np
 from rdiv.comparison.models import Models
 from rdiv.comparison.questions import Answers
 from rdiv.comparison.sentences import IDENTICAL
-from rdiv.remarks import IN_SAMPLE
+from rdiv.remarks import IN_SAMPLE, left_out_columns
 from rdiv.samples.column_findings import column_warnings, look_at_columns
 from rdiv.samples.copies import identical, rows_in_both
 from rdiv.samples.pooling import PooledSamples
@@ -29,6 +29,8 @@ def data_warnings(pooled: PooledSamples, answers: Answers, models: Models) -> tu
     The two samples hold the same rows.
     """
     found = list(column_warnings(look_at_columns(pooled)))
+    if pooled.pool.left_out:
+        found.append(left_out_columns(pooled.pool.left_out))
     if identical(pooled):
         found.insert(0, IDENTICAL)
     elif rows_in_both(pooled):

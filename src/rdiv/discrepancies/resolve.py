@@ -14,8 +14,7 @@ from rdiv.models import BY_NAME as MODELS
 from rdiv.models import (
     Boosting,
     CrossFit,
-    GaussianMixture,
-    KernelDensity,
+    MixedDensity,
     Model,
     PrincipalComponents,
     as_model,
@@ -27,8 +26,6 @@ from rdiv.samples.pool import Pool
 __all__ = ["Choice", "choose", "default_density"]
 
 DEFAULT_FOLDS = 5
-
-KDE_COLUMNS, KDE_ROWS, MIXTURE_COLUMNS = 10, 20_000, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,15 +130,8 @@ def _folded(model: Model, folds: int | None, n_jobs: int | None) -> Model:
 
 
 def default_density(pool: Pool) -> Model:
-    """The density model used when none is named, by the shape of the data.
+    """The density model used when none is named: that of mixed tables, or of images.
 
-    Kernel density for up to 10 columns and 20000 rows, a Gaussian mixture for up to 100 columns,
-    principal components beyond that and for images. `benchmarks/studies/default_density.py`
-    measures why.
+    `benchmarks/studies/default_density.py` measures why.
     """
-    if pool.is_images:
-        return PrincipalComponents()
-    n, d = pool.matrix().shape
-    if d <= KDE_COLUMNS and n <= KDE_ROWS:
-        return KernelDensity()
-    return GaussianMixture() if d <= MIXTURE_COLUMNS else PrincipalComponents()
+    return PrincipalComponents() if pool.is_images else MixedDensity()

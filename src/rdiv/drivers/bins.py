@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.samples.frames import python_values
+from rdiv.samples.kinds import column_floats, column_kind
 from rdiv.samples.pool import Pool
-from rdiv.samples.preparation import MOST_LEVELS, RARE_SHARE, column_floats, column_kind
+from rdiv.samples.preparation import MOST_LEVELS, RARE_SHARE
 
 __all__ = ["InputColumn", "input_columns"]
 

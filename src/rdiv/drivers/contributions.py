@@ -21,6 +21,7 @@ Rows = NDArray[np.intp]
 
 SCREENED = 50_000  # most such rows to choose columns where there are many
 MOST_COLUMNS = 60  # columns with a contribution of their own; all others are one group
+MANY_COLUMNS, MOST_OF_MANY = 200, 20  # fewer of them where there are very many columns
 NAMED = 4  # members that a name lists before it counts the others
 SHOWN = 5  # most groups that the text lists
 
@@ -290,4 +291,4 @@ def _kept_columns(
         after = g(mixed.reshape(-1, matrix.shape[1])).reshape(-1, pairs)
         reaction[block] = np.sqrt(((after - before) ** 2).mean(axis=1))
     order = np.lexsort((np.arange(number), -moved, -reaction * moved))
-    return sorted(int(j) for j in order[:MOST_COLUMNS])
+    return sorted(int(j) for j in order[: MOST_OF_MANY if number > MANY_COLUMNS else MOST_COLUMNS])

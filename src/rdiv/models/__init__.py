@@ -10,6 +10,7 @@ from rdiv.models.gaussian_mixture import GaussianMixture
 from rdiv.models.given import LoggedLosses, LoggedPredictions
 from rdiv.models.kernel_density import KernelDensity
 from rdiv.models.linear import Logistic, Ridge
+from rdiv.models.mixed import MixedDensity
 from rdiv.models.networks.alexnet import AlexNet
 from rdiv.models.networks.convnext import ConvNeXt
 from rdiv.models.networks.mlp import Mlp
@@ -37,6 +38,7 @@ __all__ = [
     "LoggedLosses",
     "LoggedPredictions",
     "Logistic",
+    "MixedDensity",
     "Mlp",
     "Model",
     "ModelDescription",
@@ -56,6 +58,7 @@ __all__ = [
 ]
 
 BY_NAME: dict[str, type] = {
+    "mixed": MixedDensity,
     "kde": KernelDensity,
     "gmm": GaussianMixture,
     "pca": PrincipalComponents,

@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 Kind = Literal["classifier", "regressor", "reconstruction", "score"]
+InputsOf = Callable[[Any, Pool], Any]
 
 TASKS: dict[Kind, str] = {
     "classifier": "classification",
@@ -148,14 +149,15 @@ class Estimator:
         Every ``random_state`` in it that is None is set from the generator of the run.
     kind : {"classifier", "regressor", "reconstruction", "score"}
 
-    Notes
-    -----
-    A ``Pipeline`` gets the rows as given (a frame stays a frame); any other estimator gets
-    ``pool.numbers()``, flattened to one vector per row.
+    inputs : callable, optional
+        From the estimator and a pool to what it is fitted on. By default a ``Pipeline`` gets the
+        rows as given (a frame stays a frame), and any other estimator ``pool.numbers()``,
+        flattened to one vector per row.
     """
 
     estimator: Any
     kind: Kind
+    inputs: InputsOf | None = None
 
     @property
     def task(self) -> str:
@@ -174,7 +176,8 @@ class Estimator:
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedEstimator:
         """Clone, seed and fit."""
-        estimator, inputs = seeded_estimator(self.estimator, pool, rng)
+        estimator = seeded_estimator(self.estimator, rng)
+        inputs = (self.inputs or estimator_inputs)(estimator, pool)
         if self.kind == "classifier" and np.ptp(np.asarray(pool.y)) == 0:
             from sklearn.dummy import DummyClassifier
 
@@ -184,7 +187,7 @@ class Estimator:
                 estimator.fit(inputs, pool.y)
             else:
                 estimator.fit(inputs)
-        return fitted_estimator(estimator, self.kind)
+        return fitted_estimator(estimator, self.kind, self.inputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,12 +196,14 @@ class FittedEstimator:
 
     estimator: Any
     kind: Kind
+    inputs: InputsOf | None = None
 
     def losses(self, pool: Pool) -> NDArray[np.float64]:
         """Loss of every row, ``(n,)``."""
-        return estimator_losses(
-            self.estimator, self.kind, pool, estimator_inputs(self.estimator, pool)
-        )
+        return estimator_losses(self.estimator, self.kind, pool, self._inputs(pool))
+
+    def _inputs(self, pool: Pool) -> Any:
+        return (self.inputs or estimator_inputs)(self.estimator, pool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,16 +213,14 @@ class FittedPredictor(FittedEstimator):
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         """Predicted probability of every class of the pool, ``(n, n_classes)``."""
         codes = np.asarray(self.estimator.classes_, dtype=np.intp)
-        inputs = estimator_inputs(self.estimator, pool)
-        return aligned(called(self.estimator, "predict_proba", inputs), codes, pool)
+        return aligned(called(self.estimator, "predict_proba", self._inputs(pool)), codes, pool)
 
     def residuals(self, pool: Pool) -> NDArray[np.float64]:
         """Derivatives of every row's loss in its predictions, ``(n, r)``."""
-        inputs = estimator_inputs(self.estimator, pool)
         codes = None
         if self.kind == "classifier":
             codes = np.asarray(self.estimator.classes_, dtype=np.intp)
-        return estimator_residuals(self.estimator, codes, pool, inputs)
+        return estimator_residuals(self.estimator, codes, pool, self._inputs(pool))
 
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
         """Derivatives of every row's loss in a linear correction of the predictions."""
@@ -234,16 +237,16 @@ class FittedReconstruction(FittedEstimator):
 
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
         """Derivatives of every row's loss in an offset of each reconstructed column."""
-        return reconstruction_residuals(self.estimator, estimator_inputs(self.estimator, pool))
+        return reconstruction_residuals(self.estimator, self._inputs(pool))
 
 
-def fitted_estimator(estimator: Any, kind: Kind) -> FittedEstimator:
+def fitted_estimator(estimator: Any, kind: Kind, inputs: InputsOf | None = None) -> FittedEstimator:
     """A fitted estimator with all that its kind can say."""
     if kind == "score":
-        return FittedEstimator(estimator, kind)
+        return FittedEstimator(estimator, kind, inputs)
     if kind == "reconstruction":
-        return FittedReconstruction(estimator, kind)
-    return FittedPredictor(estimator, kind)
+        return FittedReconstruction(estimator, kind, inputs)
+    return FittedPredictor(estimator, kind, inputs)
 
 
 def estimator_residuals(
@@ -332,13 +335,12 @@ def _takes_nan(estimator: Any) -> bool:
         return True
 
 
-def seeded_estimator(estimator: Any, pool: Pool, rng: np.random.Generator) -> tuple[Any, Any]:
-    """An unfitted copy whose random states are set from the generator, and its inputs."""
+def seeded_estimator(estimator: Any, rng: np.random.Generator) -> Any:
+    """An unfitted copy whose random states are set from the generator."""
     from sklearn.base import clone
 
     with naming(f"copying {type(estimator).__name__}", "pass an estimator that clone() copies"):
-        copy = _seeded(clone(estimator), rng)
-    return copy, estimator_inputs(copy, pool)
+        return _seeded(clone(estimator), rng)
 
 
 def _seeded(estimator: Any, rng: np.random.Generator) -> Any:

@@ -8,13 +8,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.models.gradient_width import ColumnSums, column_sums, gradient_width
 from rdiv.models.scaling import Scaling, fit_scaling
+from rdiv.row_blocks import cut, rows_within
 from rdiv.samples.pool import Pool, require_finite
 
-__all__ = ["FittedGaussianMixture", "GaussianMixture", "mixture_gradients"]
+__all__ = [
+    "FittedGaussianMixture",
+    "GaussianMixture",
+    "bounded_mixture_gradients",
+    "mixture_gradients",
+]
 
 
 Floats = NDArray[np.float64]
+
+_AT_ONCE = 1 << 22  # gradients in memory at a time
 
 
 def mixture_gradients(mixture: Any, x: Floats) -> Floats:
@@ -63,6 +72,75 @@ def mixture_gradients(mixture: Any, x: Floats) -> Floats:
             block[:, d:] = moved**2 - covariance
         block *= -belongs[:, k, None]
     return gradients
+
+
+def bounded_mixture_gradients(mixture: Any, x: Floats) -> Floats:
+    """`mixture_gradients`, or where they are too many, as few of them as `gradient_width` allows.
+
+    Then products of two columns come first summed over the components, and all that is still too
+    many in random groups.
+
+    Parameters
+    ----------
+    mixture : sklearn.mixture.GaussianMixture
+    x : (n, d) array
+
+    Examples
+    --------
+    >>> from sklearn.mixture import GaussianMixture
+    >>> x = np.random.default_rng(0).normal(size=(500, 30))
+    >>> mixture = GaussianMixture(4, random_state=0).fit(x)
+    >>> print(mixture_gradients(mixture, x).shape, bounded_mixture_gradients(mixture, x).shape)
+    (500, 1984) (500, 400)
+    """
+    n, d = x.shape
+    count = mixture.n_components
+    full = mixture.covariance_type == "full"
+    per_component = d + (d * (d + 1) // 2 if full else d)
+    most = gradient_width(n)
+    if count * (1 + per_component) <= most:
+        return mixture_gradients(mixture, x)
+    groups = _groups(count, d, full, most)
+    out = np.empty((n, sum(own.width for own in groups)))
+    for rows in cut(n, rows_within(_AT_ONCE, count * per_component)):
+        place = 0
+        for part, own in zip(_kinds(mixture, x[rows], full), groups, strict=True):
+            out[rows, place : place + own.width] = own.apply(part)
+            place += own.width
+    return out
+
+
+def _groups(count: int, d: int, full: bool, most: int) -> tuple[ColumnSums, ...]:
+    """Room for weights, means, variances and products of two columns."""
+    sizes = count, count * d, count * d, d * (d - 1) // 2 if full else 0
+    room = most - min(count, most // 4)
+    quarter = room // 4
+    means = min(sizes[1], room // 2 if full else room - quarter)
+    variances = min(sizes[2], quarter)
+    products = min(sizes[3], room - means - variances)
+    widths = min(count, most // 4), means, variances, products
+    return tuple(
+        column_sums(size, width) if size else column_sums(0, 0)
+        for size, width in zip(sizes, widths, strict=True)
+    )
+
+
+def _kinds(mixture: Any, x: Floats, full: bool) -> tuple[Floats, ...]:
+    """Gradients in weights, means, variances and, summed over components, products."""
+    count, d = mixture.means_.shape
+    belongs = mixture.predict_proba(x)
+    first, second = np.triu_indices(d, 1)
+    means, variances = np.empty((len(x), count * d)), np.empty((len(x), count * d))
+    products = np.zeros((len(x), len(first) if full else 0))
+    for k in range(count):
+        own = slice(k * d, (k + 1) * d)
+        moved, share = x - mixture.means_[k], -belongs[:, k, None]
+        covariance = mixture.covariances_[k]
+        means[:, own] = share * moved
+        variances[:, own] = share * (moved**2 - (np.diag(covariance) if full else covariance))
+        if full:
+            products += share * (moved[:, first] * moved[:, second] - covariance[first, second])
+    return mixture.weights_ - belongs, means, variances, products
 
 
 COMPONENTS = (2, 4, 8, 16)
@@ -168,7 +246,7 @@ class FittedGaussianMixture:
         """Derivatives of every row's loss in weights, means and covariances, ``(n, m)``."""
         x = pool.matrix()
         require_finite(x, who="gmm")
-        return mixture_gradients(self.mixture, self.scaling.apply(x))
+        return bounded_mixture_gradients(self.mixture, self.scaling.apply(x))
 
 
 def _candidates(n: int, d: int, covariance: str) -> tuple[int, ...]:

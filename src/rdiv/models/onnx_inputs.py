@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError
 from rdiv.samples.frame_rows import as_table
 from rdiv.samples.frames import python_values, quoted
-from rdiv.samples.preparation import column_floats, column_kind
+from rdiv.samples.kinds import column_floats, column_kind
 
 if TYPE_CHECKING:
-    from rdiv.samples.frame_rows import Table
+    from rdiv.samples.frame_rows import FrameRows
     from rdiv.samples.frames import Column
 
 __all__ = ["Feed", "OnnxInput", "feed_of"]
@@ -105,7 +105,7 @@ def _of_array(inputs: Sequence[OnnxInput], rows: NDArray[Any], who: str) -> dict
     return {one.name: _whole(rows.astype(np.float64), one, "the samples", who)}
 
 
-def _of_table(inputs: Sequence[OnnxInput], table: Table, who: str) -> dict[str, NDArray[Any]]:
+def _of_table(inputs: Sequence[OnnxInput], table: FrameRows, who: str) -> dict[str, NDArray[Any]]:
     columns = list(table.columns)
     by_name = all(one.name in columns and one.width in (1, None) for one in inputs)
     one = inputs[0]

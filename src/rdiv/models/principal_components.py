@@ -8,12 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.losses import reconstruction_error
+from rdiv.models.gradient_width import ColumnSums, column_sums, gradient_width
 from rdiv.models.scaling import Scaling, fit_scaling
+from rdiv.row_blocks import cut, rows_within
 from rdiv.samples.pool import Pool, require_finite
 
 __all__ = ["FittedPrincipalComponents", "PrincipalComponents"]
 
 Floats = NDArray[np.float64]
+
+_AT_ONCE = 1 << 21  # numbers in memory at a time
 
 
 @dataclass(frozen=True)
@@ -81,18 +85,35 @@ class FittedPrincipalComponents:
         return reconstruction_error(centred, centred @ self.basis.T @ self.basis)
 
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
-        """Derivatives of every row's loss in the centre and the basis, ``(n, d (1 + k))``.
+        """Derivatives of every row's loss in the centre and the basis, ``(n, r)``.
 
         Both are multiples of what is left unexplained: it, and it times each component's score.
+        Where these are more than `gradient_width` allows, columns are summed in random groups, with
+        random signs.
         """
         x = pool.matrix()
         require_finite(x, who="pca")
-        centred = self.scaling.apply(x) - self.centre
-        scores = centred @ self.basis.T
-        left = centred - scores @ self.basis
-        factors = np.concatenate([np.ones((len(x), 1)), scores], axis=1)
-        gradients: Floats = -2 * factors[:, :, None] * left[:, None, :]
-        return gradients.reshape(len(x), -1)
+        centre, basis, kept = self._groups(len(x))
+        out = np.empty((len(x), centre.width + kept * basis.width))
+        for rows in cut(len(x), rows_within(_AT_ONCE, x.shape[1])):
+            centred = self.scaling.apply(x[rows]) - self.centre
+            scores = centred @ self.basis.T
+            left = centred - scores @ self.basis
+            moved = scores[:, :kept, None] * basis.apply(left)[:, None, :]
+            out[rows, : centre.width] = centre.apply(left)
+            out[rows, centre.width :] = moved.reshape(len(left), -1)
+        out *= -2
+        return out
+
+    def _groups(self, n: int) -> tuple[ColumnSums, ColumnSums, int]:
+        """Sums for the centre and for each component, and how many components have them."""
+        k, d = self.basis.shape
+        most = gradient_width(n)
+        if d * (1 + k) <= most:
+            return column_sums(d, d), column_sums(d, d), k
+        centre = min(d, most // 2)
+        kept = min(k, most - centre)
+        return column_sums(d, centre), column_sums(d, (most - centre) // max(kept, 1)), kept
 
     def refit(self, pool: Pool, rng: np.random.Generator) -> FittedPrincipalComponents:
         """Decompose other rows, with the scaling and number of components of this fit."""

@@ -149,7 +149,7 @@ def describe() -> tuple[ModelDescription, ...]:
 
     Examples
     --------
-    >>> for model in describe()[:2]:
+    >>> for model in describe()[1:3]:
     ...     print(f"{model.name}: {model.about}")
     kde: a Gaussian kernel around every row of the pool
     gmm: a mixture of Gaussians

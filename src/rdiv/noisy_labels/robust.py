@@ -13,7 +13,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.models import as_model
-from rdiv.models.adapters import Estimator, fitted_estimator, seeded_estimator
+from rdiv.models.adapters import (
+    Estimator,
+    estimator_inputs,
+    fitted_estimator,
+    seeded_estimator,
+)
 from rdiv.models.networks.training import Training
 from rdiv.models.protocol import FittedModel, fit_model
 from rdiv.names import chosen_from, one_line
@@ -262,7 +267,8 @@ def _weighted_fit(
     from sklearn.pipeline import Pipeline
 
     weights = np.where(noise.suspected[rows.places], 1 - _doubts(rows, noise), 1.0)
-    estimator, inputs = seeded_estimator(model.estimator, rows.pool, rng)
+    estimator = seeded_estimator(model.estimator, rng)
+    inputs = estimator_inputs(estimator, rows.pool)
     last = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
     with naming(f"fitting {type(estimator).__name__}", "check the model and its inputs"):
         estimator.fit(inputs, rows.pool.y, **{f"{last}sample_weight": weights})

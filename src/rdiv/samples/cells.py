@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.samples.frames import python_values
-from rdiv.samples.preparation import column_floats, column_kind
+from rdiv.samples.kinds import column_floats, column_kind
 
 if TYPE_CHECKING:
     from rdiv.samples.frames import Column

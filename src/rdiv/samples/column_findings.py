@@ -139,13 +139,13 @@ def look_at_columns(pooled: PooledSamples) -> tuple[ColumnFinding, ...]:
     if pool.groups is not None:
         units = np.sort(np.unique(pool.groups[:n], return_index=True)[1])
     looked = "" if n == len(pool) else f" (in {n} rows looked at)"
-    found = []
+    found: dict[str, ColumnFinding] = {}  # at most one for each column of lists
     for name, cells in _columns(pool, n):
         finding = _finding(cells, is_p[:n], units, FALSE_ALARMS / width)
-        if finding is not None:
+        if finding is not None and name not in found:
             kind, share, seen = finding
-            found.append(ColumnFinding(name, kind, share, seen + looked, pool.is_table))
-    return tuple(found)
+            found[name] = ColumnFinding(name, kind, share, seen + looked, pool.is_table)
+    return tuple(found.values())
 
 
 def column_warnings(findings: Sequence[ColumnFinding]) -> tuple[str, ...]:
@@ -186,8 +186,8 @@ def _columns(pool: Pool, n: int) -> Iterator[tuple[str, Cells]]:
         return
     table = pool.columnwise()[np.arange(n)]
     for name in table.columns:
-        with suppress(InputError):  # lists, structs and the like: others complain about them
-            yield name, column_cells(table.get_column(name))
+        with suppress(InputError):  # dates that cannot be read and the like: others complain
+            yield table.owner(name), column_cells(table.get_column(name))
 
 
 def _finding(

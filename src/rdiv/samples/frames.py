@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     from narwhals.typing import IntoDType
 
-    from rdiv.samples.frame_rows import Table
+    from rdiv.samples.frame_rows import FrameRows
 
     Frame: TypeAlias = nw.DataFrame[Any]
     Column: TypeAlias = nw.Series[Any]
@@ -114,8 +114,13 @@ def agreed(p: Frame, q: Frame, names: tuple[str, str] = ("p", "q")) -> tuple[Fra
             f"{p.implementation.name.lower()} and {q.implementation.name.lower()}; convert one of "
             "them."
         )
+    import narwhals.stable.v2 as nw
+
     p, q = _without_objects(p), _without_objects(q.select(p.columns))
+    types, others = p.schema, q.schema
     for name in p.columns:
+        if types[name] == others[name] and (types[name].is_numeric() or types[name] == nw.String):
+            continue
         if _pandas_categories(p[name], q[name]):
             p, q = _with_all_levels(name, p, q)
             continue
@@ -129,10 +134,11 @@ def _without_objects(frame: Frame) -> Frame:
     """Columns of Python objects as numbers or text, where that is what they hold."""
     import narwhals.stable.v2 as nw
 
-    for name in frame.columns:
+    if not frame.implementation.is_pandas_like():
+        return frame
+    odd = [name for name, dtype in frame.schema.items() if dtype in (nw.Object, nw.Unknown)]
+    for name in odd:
         column = frame[name]
-        if column.dtype not in (nw.Object, nw.Unknown) or not frame.implementation.is_pandas_like():
-            continue
         values = python_values(column)
         present = [value for value in values if value is not None]
         if not present:
@@ -302,8 +308,8 @@ def gather(frame: Any, rows: NDArray[np.intp]) -> Any:
 def refuse_infinite(frame: Frame) -> None:
     """An infinite cell in a table is a mistake upstream: say where."""
     bad = []
-    for name in frame.columns:
-        if frame[name].dtype.is_float():
+    for name, dtype in frame.schema.items():
+        if dtype.is_float():
             count = int(np.isinf(frame[name].fill_null(0.0).to_numpy().astype(float)).sum())
             if count:
                 bad.append(f"{name!r} ({count})")
@@ -314,7 +320,7 @@ def refuse_infinite(frame: Frame) -> None:
         )
 
 
-def frame_words(frame: Table) -> Iterator[NDArray[np.uint64]]:
+def frame_words(frame: FrameRows) -> Iterator[NDArray[np.uint64]]:
     """Words of one column after the other, in order of their names, for `row_keys`."""
     return (series_words(frame.get_column(name)) for name in sorted(frame.columns))
 
@@ -327,7 +333,9 @@ def series_words(column: Column) -> NDArray[np.uint64]:
     dtype = column.dtype
     if missing.all():
         return np.full((len(column), 1), _NULL, dtype=np.uint64)
-    if dtype.is_numeric() or dtype == nw.Boolean:
+    if dtype == nw.Duration:  # libraries spell them differently
+        column = column.dt.total_nanoseconds()
+    if column.dtype.is_numeric() or dtype == nw.Boolean:
         filled = column.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else column
         values = np.asarray(filled.to_numpy())
         values = values.astype(np.float64) if values.dtype.kind not in "biuf" else values

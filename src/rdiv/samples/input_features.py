@@ -3,68 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError
-from rdiv.samples.cells import Cells, array_cells, column_cells
-from rdiv.samples.frames import as_frame
+from rdiv.samples.columns import (
+    MOST_LEVELS,
+    InputCells,
+    Kind,
+    array_columns,
+    table_columns,
+)
 from rdiv.samples.pool import Pool
 
-if TYPE_CHECKING:
-    from rdiv.samples.frames import Column
-
-__all__ = ["Aspect", "InputCells", "Kind", "RowFeatures", "column_features", "read_columns"]
-
-MOST_LEVELS = 30
-"""Levels of a text column that are looked at one by one; all others together."""
+__all__ = [
+    "MOST_LEVELS",
+    "Aspect",
+    "InputCells",
+    "Kind",
+    "RowFeatures",
+    "column_features",
+    "read_columns",
+]
 
 Floats = NDArray[np.float64]
-Kind = Literal["number", "boolean", "date", "time", "duration", "text", "empty"]
 Aspect = Literal["location", "spread", "level", "missing"]
-
-
-@dataclass(frozen=True, eq=False)
-class InputCells:
-    """One input column: its name, what it holds, and its cells.
-
-    Parameters
-    ----------
-    name : str
-    kind : {"number", "boolean", "date", "time", "duration", "text", "empty"}
-    cells : Cells
-        Dates, times and durations are in seconds.
-    """
-
-    name: str
-    kind: Kind
-    cells: Cells
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the values are numbers or times."""
-        return self.kind not in ("text", "empty")
-
-    @cached_property
-    def levels(self) -> NDArray[np.intp]:
-        """Codes of the most frequent levels of a text column, the most frequent first.
-
-        A level of a single row is never among them.
-        """
-        counts = np.bincount(self.cells.codes, minlength=1 + len(self.cells.values))
-        repeated = 1 + np.flatnonzero(counts[1:] > 1)
-        order = sorted(repeated.tolist(), key=lambda code: (-counts[code], self.text(code)))
-        return np.array(order[:MOST_LEVELS], dtype=np.intp)
-
-    def text(self, code: int) -> str:
-        """The value behind a code."""
-        return str(self.cells.values[code - 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +51,7 @@ class RowFeatures:
 def read_columns(pool: Pool, names: Container[str] | None = None) -> Iterator[InputCells]:
     """The columns of a table or of an array, or those with some names, one at a time.
 
-    Columns of lists and the like are left out. Infinite numbers of an array count as missing.
+    Lists of numbers are a column for each place. Infinite numbers of an array count as missing.
 
     Examples
     --------
@@ -95,66 +60,9 @@ def read_columns(pool: Pool, names: Container[str] | None = None) -> Iterator[In
     >>> print([(column.name, column.kind) for column in read_columns(pool)])
     [('age', 'number'), ('day', 'date')]
     """
-    if not pool.is_table:
-        matrix = np.asarray(pool.given())
-        kind: Kind = "boolean" if matrix.dtype == np.bool_ else "number"
-        for name, values in zip(pool.owners(), matrix.T, strict=True):
-            if names is None or name in names:
-                yield _checked(InputCells(name, kind, array_cells(_finite(values))))
-        return
-    table = pool.columnwise()
-    frame = as_frame(table.frame)  # wrapped once: that takes long for thousands of columns
-    for name in frame.columns:
-        if names is not None and name not in names:
-            continue
-        column = frame.get_column(name)
-        with suppress(InputError):  # lists, structs and the like: others complain about them
-            picked = column if table.order is None else column[table.order]
-            yield _checked(_of_series(picked, name))
-
-
-def _finite(values: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype.kind != "f" or np.isfinite(values).all():
-        return values
-    return np.where(np.isfinite(values), values, np.nan)
-
-
-def _checked(column: InputCells) -> InputCells:
-    return column if len(column.cells.values) else replace(column, kind="empty")
-
-
-def _of_series(column: Column, name: str) -> InputCells:
-    import narwhals.stable.v2 as nw
-
-    cells = column_cells(column)
-    if isinstance(cells.values, list):
-        times = _parsed(cells.values) if cells.dates == 1 else None
-        return InputCells(name, "text", cells) if times is None else _dates(name, cells, times)
-    kinds: dict[Any, Kind] = {nw.Boolean: "boolean", nw.Time: "time", nw.Duration: "duration"}
-    for dtype, kind in kinds.items():
-        if column.dtype == dtype:
-            return InputCells(name, kind, cells)
-    return InputCells(name, "date" if cells.dates else "number", cells)
-
-
-def _parsed(texts: list[str]) -> Floats | None:
-    """Seconds since 1970 of dates in text; None where one cannot be read."""
-    seconds = []
-    for text in texts:
-        try:
-            time = datetime.fromisoformat(text.strip().replace("/", "-"))
-        except ValueError:
-            return None
-        time = time if time.tzinfo else time.replace(tzinfo=UTC)
-        seconds.append(time.timestamp())
-    return np.array(seconds)
-
-
-def _dates(name: str, cells: Cells, times: Floats) -> InputCells:
-    """The same cells in the order of their times; one code for two spellings of a time."""
-    values, inverse = np.unique(times, return_inverse=True)
-    codes = np.concatenate([[0], 1 + inverse])[cells.codes]
-    return InputCells(name, "date", Cells(codes.astype(np.intp), values, 1.0))
+    if pool.is_table:
+        return table_columns(pool.columnwise(), names)
+    return array_columns(np.asarray(pool.given()), pool.owners(), names)
 
 
 def column_features(column: InputCells) -> RowFeatures:
@@ -167,6 +75,7 @@ def column_features(column: InputCells) -> RowFeatures:
 
     Examples
     --------
+    >>> from rdiv.samples.cells import array_cells
     >>> column = InputCells("x", "number", array_cells(np.array([5.0, 1.0, np.nan, 9.0])))
     >>> found = column_features(column)
     >>> print(found.aspects, found.numbers.round(2).tolist()[:2])

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
 from rdiv.row_blocks import cut
+from rdiv.samples.by_kind import ColumnsByKind
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.row_keys import Keys, label_words, row_keys
 from rdiv.samples.rows import Rows, TableRows, UnreadRows, as_rows
@@ -84,6 +85,11 @@ class Pool:
         return isinstance(self.rows, TableRows)
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """Columns of a table that hold bytes or the like, which only a user's own model reads."""
+        return self.rows.columnwise().left_out if isinstance(self.rows, TableRows) else ()
+
+    @property
     def is_images(self) -> bool:
         """Whether a row is more than a list of numbers, such as an image."""
         return len(self.rows.shape) > 2
@@ -138,6 +144,13 @@ class Pool:
         through the door, never on one sample.
         """
         return self.rows.numbers()
+
+    def by_kind(self) -> ColumnsByKind:
+        """The inputs as numbers, missing ones among them, and codes of categories.
+
+        Text, dates and levels are read as the whole pool that came through the door taught it.
+        """
+        return self.rows.by_kind()
 
     def given(self) -> Any:
         """The rows as the user gave them; those of a dataset as an array."""

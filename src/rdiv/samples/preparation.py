@@ -1,49 +1,29 @@
-"""Tables to numbers: impute and indicate, count days, encode levels, scale."""
+"""Tables to numbers: impute and indicate, encode levels, scale."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
 from math import ceil
-from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError, InputTypeError, naming
+from rdiv.errors import InputError, InputTypeError
+from rdiv.samples.by_kind import ColumnsByKind, Reading, fit_reading
 from rdiv.samples.frame_rows import as_table
-from rdiv.samples.frames import python_values
+from rdiv.samples.frames import quoted
 
-if TYPE_CHECKING:
-    from rdiv.samples.frame_rows import Table
-    from rdiv.samples.frames import Column
-
-__all__ = [
-    "MOST_LEVELS",
-    "RARE_SHARE",
-    "Preparation",
-    "column_floats",
-    "column_kind",
-    "fit_preparation",
-]
+__all__ = ["MOST_LEVELS", "RARE_SHARE", "Preparation", "fit_preparation"]
 
 MOST_LEVELS = 20
-"""A text column becomes at most this many columns, one for its rare levels among them (and one
-more where values are missing)."""
+"""A category becomes at most this many columns, one for its rare levels among them (and one more
+where values are missing)."""
 
 RARE_SHARE = 0.01
 """A level with fewer than this share of the rows, or with a single row, is rare."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_NUMBERS = (Real, Decimal, np.bool_)
-_TIMES = (date, time, timedelta)  # a datetime is a date
-_NESTED = (list, tuple, dict, set, frozenset, bytes, bytearray, np.ndarray)
-
-_UNKNOWN, _MISSING = -1, -2  # codes of a text value
-
-_Kind = Literal["number", "text", "empty"]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,17 +32,19 @@ class Preparation:
 
     Numbers and booleans: missing values become the median and are marked in an extra 0/1 column,
     and the values are scaled to mean 0 and variance 1 (a constant column to zeros). Dates, times
-    and durations are counted in seconds and treated as numbers. Text and categories: one 0/1 column
-    per level, one for all rare levels together, one for missing values; these are not scaled. A
+    and durations are counted in seconds and treated as numbers, and so are the parts of dates that
+    repeat. Categories: one 0/1 column per level, one for all rare levels together, one for missing
+    values; these are not scaled. Free text: a few components, which together have variance 1. A
     column without any value gives zeros. Make one with `fit_preparation`.
 
     Parameters
     ----------
-    names : tuple of str
-        What each column of the result means, such as ``"age"``, ``"age (missing)"``,
-        ``"region = west"`` or ``"region = other (rare)"``.
-    parts : tuple
-        The fitted pieces whose columns are set side by side.
+    reading : Reading
+        How columns are read by kind.
+    numbers : tuple
+        What is done with each number.
+    levels : tuple
+        What is done with each category.
 
     Examples
     --------
@@ -75,15 +57,28 @@ class Preparation:
     [[-1.225, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0], [1.225, 0.0, 0.0, 1.0]]
     """
 
-    names: tuple[str, ...]
-    parts: tuple[_Numbers | _Levels | _Empty, ...] = field(repr=False)
+    reading: Reading = field(repr=False)
+    numbers: tuple[_Number, ...] = field(repr=False)
+    levels: tuple[_Levels, ...] = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each column of the result means.
+
+        Such as ``"age"``, ``"age (missing)"``, ``"region = west"`` or ``"region = other (rare)"``.
+        """
+        indicated = [f"{number.column} (missing)" for number in self.numbers if number.indicates]
+        encoded = [name for levels in self.levels for name in levels.names]
+        return (*self.reading.names, *indicated, *encoded, *self.reading.empty)
 
     @property
     def owners(self) -> tuple[str, ...]:
         """The column of the frame that each column of the result was made from."""
-        return tuple(owner for part in self.parts for owner in part.owners)
+        indicated = [number.column for number in self.numbers if number.indicates]
+        encoded = [levels.column for levels in self.levels for _ in levels.names]
+        return (*self.reading.owners, *indicated, *encoded, *self.reading.empty)
 
-    def apply(self, frame: Any) -> NDArray[np.float64]:
+    def apply(self, frame: Any) -> Floats:
         """Turn rows into numbers, ``(n, d)``.
 
         Parameters
@@ -91,16 +86,21 @@ class Preparation:
         frame : pandas, polars or pyarrow frame, or `FrameRows`
             It has the columns of the frame fitted on, in any order. A level never seen counts as
             rare, or as none of the levels where there are no rare ones.
-
-        Notes
-        -----
-        Columns are turned one at a time, so the result is all the memory that this takes.
         """
-        table = as_table(frame)
-        out = np.zeros((len(table), len(self.names)))
-        stops = np.cumsum([len(part.names) for part in self.parts])
-        for part, own in zip(self.parts, np.split(out, stops[:-1], axis=1), strict=True):
-            part.write(table, own)
+        return self.encode(self.reading.apply(as_table(frame)))
+
+    def encode(self, found: ColumnsByKind) -> Floats:
+        """Turn columns that were read by kind into numbers, ``(n, d)``."""
+        out = np.zeros((len(found), len(self.names)))
+        place = len(self.numbers)
+        for j, number in enumerate(self.numbers):
+            out[:, j] = number.apply(found.numbers[:, j])
+            if number.indicates:
+                out[:, place] = np.isnan(found.numbers[:, j])
+                place += 1
+        for j, levels in enumerate(self.levels):
+            levels.write(found.codes[:, j], out[:, place : place + len(levels.names)])
+            place += len(levels.names)
         return out
 
 
@@ -112,7 +112,8 @@ def fit_preparation(frame: Any) -> Preparation:
     frame : pandas, polars or pyarrow frame, or `FrameRows`
         The rows to learn from: medians, scales, levels and which of them are rare. A level is
         rare when it has fewer than 1 % of the rows (``RARE_SHARE``), or one row only, or when it
-        is beyond the ``MOST_LEVELS`` most frequent ones.
+        is beyond the ``MOST_LEVELS`` most frequent ones. Columns of bytes and other nested values
+        are left out.
 
     Returns
     -------
@@ -121,7 +122,7 @@ def fit_preparation(frame: Any) -> Preparation:
     Raises
     ------
     TypeError
-        If a column holds lists, structs, bytes or anything else that is not a value.
+        If no column can be read.
     ValueError
         If the frame has no columns.
 
@@ -133,39 +134,21 @@ def fit_preparation(frame: Any) -> Preparation:
     [[1.0, -1.0], [-1.0, 1.0]]
     """
     table = as_table(frame)
+    if not table.columns and table.left_out:
+        raise InputTypeError(
+            f"no column can be read as numbers, dates, text or lists of these, got "
+            f"{quoted(table.left_out)}; convert one of them."
+        )
     if not table.columns:
         raise InputError("a frame without columns has no inputs; keep at least one column.")
-    kinds = {name: column_kind(table.get_column(name)) for name in table.columns}
-    parts: list[_Numbers | _Levels | _Empty] = []
-    numbers = tuple(name for name, kind in kinds.items() if kind == "number")
-    if numbers:
-        parts.append(_Numbers(tuple(_fit_number(table.get_column(name)) for name in numbers)))
-    parts += [_fit_levels(table, name) for name, kind in kinds.items() if kind == "text"]
-    empty = tuple(name for name, kind in kinds.items() if kind == "empty")
-    if empty:
-        parts.append(_Empty(empty))
-    return Preparation(tuple(name for part in parts for name in part.names), tuple(parts))
-
-
-@dataclass(frozen=True, eq=False)
-class _Empty:
-    """Columns in which the rows fitted on had no value."""
-
-    columns: tuple[str, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.columns
-
-    owners = names
-
-    def write(self, table: Table, out: NDArray[np.float64]) -> None:
-        """Leave zeros."""
+    reading = fit_reading(table)
+    found = reading.apply(table)
+    return Preparation(reading, _fit_numbers(reading, found), _fit_levels(found))
 
 
 @dataclass(frozen=True, eq=False)
 class _Number:
-    """A column of numbers or times: a power of two, the median, centre and scale."""
+    """A column of numbers: a power of two, the median, centre and scale."""
 
     column: str
     exponent: int
@@ -174,177 +157,99 @@ class _Number:
     scale: float
     indicates: bool
 
-    def apply(self, column: Column) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Values in units of their spread, and where there was none."""
-        values, missing = _filled(column_floats(column), self.exponent, self.median)
+    def apply(self, values: Floats) -> Floats:
+        """Values in units of their spread; the median where there is none."""
+        filled = _filled(values, self.exponent, self.median)
         with np.errstate(under="ignore"):
-            values -= self.centre
-            values /= self.scale
-        return values, missing
+            filled -= self.centre
+            filled /= self.scale
+        return filled
 
 
-@dataclass(frozen=True, eq=False)
-class _Numbers:
-    """Columns of numbers and times, then a 0/1 column for each that had missing values."""
-
-    columns: tuple[_Number, ...]
-
-    @property
-    def owners(self) -> tuple[str, ...]:
-        indicated = tuple(number.column for number in self.columns if number.indicates)
-        return tuple(number.column for number in self.columns) + indicated
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        plain = len(self.columns)
-        return self.owners[:plain] + tuple(f"{name} (missing)" for name in self.owners[plain:])
-
-    def write(self, table: Table, out: NDArray[np.float64]) -> None:
-        place = len(self.columns)
-        for j, number in enumerate(self.columns):
-            out[:, j], missing = number.apply(table.get_column(number.column))
-            if number.indicates:
-                out[:, place] = missing
-                place += 1
+def _fit_numbers(reading: Reading, found: ColumnsByKind) -> tuple[_Number, ...]:
+    first, texts = set(found.first_numbers.tolist()), set(reading.texts)
+    return tuple(
+        _fit_number(owner, found.numbers[:, j], first=j in first, scales=owner not in texts)
+        for j, owner in enumerate(found.owners)
+    )
 
 
-def _fit_number(column: Column) -> _Number:
-    values = column_floats(column)
+def _fit_number(column: str, values: Floats, *, first: bool, scales: bool) -> _Number:
+    """Centre and scale of a number; a component of text keeps its scale."""
     missing = np.isnan(values)
-    exponent = int(np.frexp(np.abs(values).max(initial=0.0, where=~missing))[1])
+    indicates = first and bool(missing.any())
+    exponent = int(np.frexp(np.abs(values).max(initial=0.0, where=~missing))[1]) if scales else 0
     with np.errstate(under="ignore"):
         median = float(np.median(_shrunk(values[~missing], exponent)))
-        filled, _ = _filled(values, exponent, median)
+        filled = _filled(values, exponent, median)
         centre, scale = float(filled.mean()), float(filled.std())
-    return _Number(column.name, exponent, median, centre, scale or 1.0, bool(missing.any()))
+    return _Number(column, exponent, median, centre, (scale or 1.0) if scales else 1.0, indicates)
 
 
-def _shrunk(values: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
+def _shrunk(values: Floats, exponent: int) -> Floats:
     """Divide by a power of two, which rounds nothing, so that squares stay finite."""
     with np.errstate(over="ignore", under="ignore"):
         shrunk = np.ldexp(values, -exponent)
     return np.clip(shrunk, -1e100, 1e100, out=shrunk)
 
 
-def _filled(
-    values: NDArray[np.float64], exponent: int, median: float
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _filled(values: Floats, exponent: int, median: float) -> Floats:
     """Values less their median (so that a constant column is exactly 0), 0 where there is none."""
-    missing = np.isnan(values)
     shrunk = _shrunk(values, exponent)
     shrunk -= median
-    shrunk[missing] = 0.0
-    return shrunk, missing
+    shrunk[np.isnan(values)] = 0.0
+    return shrunk
 
 
 @dataclass(frozen=True, eq=False)
 class _Levels:
-    """One column of text: scikit-learn's encoder, and a column that says where text is missing."""
+    """One category: the column of the result that each code has a 1 in.
+
+    Parameters
+    ----------
+    column : str
+    kept : tuple of str
+        Levels with a column of their own.
+    places : (codes,) integers
+        From code to place; -1 for none.
+    rare, indicates : bool
+        Whether there is a column for rare levels, and one for missing values.
+    """
 
     column: str
-    codes: dict[str, int]
-    encoder: Any
+    kept: tuple[str, ...]
+    places: NDArray[np.intp]
+    rare: bool
     indicates: bool
 
     @property
     def names(self) -> tuple[str, ...]:
-        rare = self.encoder.infrequent_categories_[0]
-        grouped = set() if rare is None else set(rare.tolist())
-        levels = [level for level, code in self.codes.items() if code not in grouped]
-        ends = [f" = {level}" for level in levels + ["other (rare)"] * bool(grouped)]
+        ends = [f" = {level}" for level in (*self.kept, *["other (rare)"] * self.rare)]
         return tuple(self.column + end for end in ends + [" (missing)"] * self.indicates)
 
-    @property
-    def owners(self) -> tuple[str, ...]:
-        return (self.column,) * len(self.names)
-
-    def write(self, table: Table, out: NDArray[np.float64]) -> None:
-        codes = _encode(table.get_column(self.column), self.codes)
-        present = codes != _MISSING
-        if present.any():
-            encoded = np.asarray(self.encoder.transform(codes[present, None]))
-            out[present, : encoded.shape[1]] = encoded
-        if self.indicates:
-            out[:, -1] = ~present
+    def write(self, codes: NDArray[np.int16], out: Floats) -> None:
+        places = self.places[codes]
+        known = np.flatnonzero(places >= 0)
+        out[known, places[known]] = 1.0
 
 
-def _fit_levels(table: Table, name: str) -> _Levels:
-    from sklearn.preprocessing import OneHotEncoder
-
-    column = table.get_column(name)
-    levels = sorted({str(value) for value in python_values(column) if value is not None})
-    codes = {level: code for code, level in enumerate(levels)}
-    rows = _encode(column, codes)
-    present = rows != _MISSING
-    encoder = OneHotEncoder(
-        handle_unknown="infrequent_if_exist",
-        min_frequency=max(2, ceil(RARE_SHARE * len(rows))),
-        max_categories=MOST_LEVELS,
-        sparse_output=False,
+def _fit_levels(found: ColumnsByKind) -> tuple[_Levels, ...]:
+    return tuple(
+        _fit_category(column, levels, found.codes[:, j])
+        for j, (column, levels) in enumerate(zip(found.categories, found.levels, strict=True))
     )
-    return _Levels(name, codes, encoder.fit(rows[present, None]), bool(not present.all()))
 
 
-def _encode(column: Column, codes: dict[str, int]) -> NDArray[np.int64]:
-    """Code of every value; levels without a code and missing values have their own."""
-    values = python_values(column)
-    found = [_MISSING if value is None else codes.get(str(value), _UNKNOWN) for value in values]
-    return np.array(found, dtype=np.int64)
-
-
-def column_kind(column: Column) -> _Kind:
-    """What a narwhals column is treated as; one of anything but plain values is an error."""
-    import narwhals.stable.v2 as nw
-
-    dtype = column.dtype
-    if column.null_count() == len(column):
-        return "empty"
-    if dtype.is_float():
-        return "empty" if np.isnan(column_floats(column)).all() else "number"
-    if dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean:
-        return "number"
-    if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return "text"
-    found = [value for value in python_values(column) if value is not None]
-    if any(all(isinstance(value, kind) for value in found) for kind in (_NUMBERS, _TIMES)):
-        return "number"
-    odd = [value for value in found if dtype != nw.Object or isinstance(value, _NESTED)]
-    if odd:
-        what = f"{type(odd[0]).__name__} objects" if dtype in (nw.Object, nw.Unknown) else dtype
-        raise InputTypeError(
-            f"column {column.name!r} holds {what}, expected numbers, booleans, dates, times, text "
-            "or categories; convert or drop it."
-        )
-    return "text"
-
-
-def column_floats(column: Column) -> NDArray[np.float64]:
-    """A narwhals column: numbers as they are, times in seconds, NaN where one is missing."""
-    import narwhals.stable.v2 as nw
-
-    dtype, unit = column.dtype, 1e-6
-    if dtype in (nw.Date, nw.Datetime):
-        column = column.dt.timestamp("us")
-    elif isinstance(dtype, nw.Duration) and dtype.time_unit == "ns":
-        column, unit = column.dt.total_nanoseconds(), 1e-9
-    elif dtype == nw.Duration:
-        column = column.dt.total_microseconds()
-    elif dtype.is_numeric() or dtype == nw.Boolean:
-        unit = 1.0
-    else:
-        values = [np.nan if value is None else _number(value) for value in python_values(column)]
-        return np.array(values, dtype=np.float64)
-    with naming(f"reading column {column.name!r} as numbers", "convert or drop it"):
-        return unit * np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
-
-
-def _number(value: Any) -> float:
-    """A Python number, or the seconds of a Python date, time or duration."""
-    if isinstance(value, time):
-        hours = timedelta(hours=value.hour, minutes=value.minute, seconds=value.second)
-        return (hours + timedelta(microseconds=value.microsecond)).total_seconds()
-    if isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime(value.year, value.month, value.day)
-    if isinstance(value, datetime):
-        value = (value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH
-    return float(value.total_seconds() if isinstance(value, timedelta) else value)
+def _fit_category(column: str, levels: tuple[str, ...], codes: NDArray[np.int16]) -> _Levels:
+    rest = 1 + len(levels)
+    counts = np.bincount(codes, minlength=1 + rest)
+    least = max(2, ceil(RARE_SHARE * len(codes)))
+    frequent = [code for code in range(1, rest) if counts[code] >= least]
+    rare = len(frequent) < len(levels) or counts[rest] > 0 or len(frequent) > MOST_LEVELS
+    frequent = frequent[: MOST_LEVELS - 1] if rare else frequent
+    kept = sorted(frequent, key=lambda code: levels[code - 1])
+    places = np.full(1 + rest, len(kept) if rare else -1, dtype=np.intp)
+    places[kept] = np.arange(len(kept))
+    indicates = bool(counts[0])
+    places[0] = len(kept) + rare if indicates else -1
+    return _Levels(column, tuple(levels[code - 1] for code in kept), places, rare, indicates)

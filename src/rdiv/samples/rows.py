@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.row_blocks import rows_at_once
+from rdiv.samples.by_kind import ColumnsByKind, array_by_kind
 from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.frames import as_frame, frame_words, is_frame
@@ -68,6 +69,9 @@ class Rows(Protocol):
 
     def owners(self) -> tuple[str, ...]:
         """The input column that each column of the numbers, laid out flat, was made from."""
+
+    def by_kind(self) -> ColumnsByKind:
+        """The rows as numbers, missing ones among them, and categories."""
 
 
 def as_rows(given: Any) -> Rows:
@@ -128,6 +132,9 @@ class ArrayRows:
     def owners(self) -> tuple[str, ...]:
         return _column_names(self.shape)
 
+    def by_kind(self) -> ColumnsByKind:
+        return array_by_kind(self.numbers().reshape(len(self), -1), self.owners())
+
 
 @dataclass(frozen=True, eq=False)
 class UnreadRows:
@@ -168,6 +175,9 @@ class UnreadRows:
     def owners(self) -> tuple[str, ...]:
         return _column_names(self.shape)
 
+    def by_kind(self) -> ColumnsByKind:
+        return self.read().by_kind()
+
 
 def _column_names(shape: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(f"column {j}" for j in range(prod(shape[1:])))
@@ -196,8 +206,14 @@ class _Table:
         return len(self.whole) * len(self.preparation.names) <= MOST_KEPT
 
     @cached_property
+    def by_kind(self) -> ColumnsByKind:
+        found = self.preparation.reading.apply(self.whole)
+        found.numbers.flags.writeable = found.codes.flags.writeable = False
+        return found
+
+    @cached_property
     def matrix(self) -> NDArray[np.float64]:
-        matrix = self.preparation.apply(self.whole)
+        matrix = self.preparation.encode(self.by_kind)
         matrix.flags.writeable = False
         return matrix
 
@@ -259,6 +275,11 @@ class TableRows:
 
     def owners(self) -> tuple[str, ...]:
         return self.table.preparation.owners
+
+    def by_kind(self) -> ColumnsByKind:
+        if not self.table.kept:
+            return self.table.preparation.reading.apply(self.columnwise())
+        return self.table.by_kind if self.picked is None else self.table.by_kind.take(self.picked)
 
     def columnwise(self) -> FrameRows:
         """These rows, a column at a time."""
