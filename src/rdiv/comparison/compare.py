@@ -38,7 +38,7 @@ from rdiv.samples.logged import Prediction
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
-from rdiv.two_sample import check_level, run_test
+from rdiv.two_sample import check_level, check_samples, run_test
 
 __all__ = ["Comparison", "compare"]
 
@@ -173,6 +173,7 @@ class _Plan:
 
 def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Comparison:
     """Compare samples that have come through the door."""
+    check_samples(pooled, plan.settings.alpha)
     inputs = _input_test(pooled, plan.settings)  # its distances are gone when gradients come
     answers = ask(models, pooled, plan.settings, train_share=plan.train_share)
     leading = answers.leading

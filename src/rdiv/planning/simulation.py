@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import OutOfReachError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.samples.pooling import PooledSamples
 from rdiv.threads import one_thread
@@ -120,4 +121,7 @@ def _rejects(
 ) -> bool:
     rng = np.random.default_rng(np.random.SeedSequence([*pooled.entropy, *sizes, int(null), trial]))
     with one_thread():
-        return run_test(test, resampled(pooled, sizes, null, rng), settings)[0].rejected
+        try:
+            return run_test(test, resampled(pooled, sizes, null, rng), settings)[0].rejected
+        except OutOfReachError:
+            return False
