@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isinf
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from rdiv.inference.prepared import Prepared
 from rdiv.inference.tilting import Boundary, units_of
 from rdiv.samples.pooling import PooledSamples
 
-__all__ = ["MarginTest", "check_margins", "margin_tests"]
+__all__ = ["MarginTest", "check_margins", "margin_tests", "one_sided_tests"]
 
 Floats = NDArray[np.float64]
 
@@ -77,6 +78,8 @@ class MarginTest:
             claim, span = f"within {self.margin:g} of 0", f"from {low:+.4g} to {high:+.4g}"
         else:
             claim, span = f"below {self.margin:g}", f"up to {high:+.4g}"
+        if isinf(high) or (self.kind == "equivalence" and isinf(low)):
+            span = "of any size"
         word = "the gap is" if self.shown else "not shown that the gap is"
         return f"{word} {claim} (p = {self.pvalue:.3g}; gaps {span} are not ruled out)"
 
@@ -125,7 +128,7 @@ def margin_tests(
     With strata there is only the first, with the degrees of freedom of the rows (or pairs) within
     strata and skewness not corrected. With constant losses nothing is shown.
     """
-    tests = _tests_of(prepared, pooled)
+    tests = one_sided_tests(prepared, pooled)
     equivalent = not_worse = None
     if equivalence_margin is not None:
         margin = float(equivalence_margin)
@@ -178,7 +181,8 @@ class _Tests:
         return _Tests(-self.gap, self.error, self.freedom, -self.skewness, boundary)
 
 
-def _tests_of(prepared: Prepared, pooled: PooledSamples) -> _Tests:
+def one_sided_tests(prepared: Prepared, pooled: PooledSamples) -> _Tests:
+    """One-sided tests of the gap of these losses, at any margin."""
     observed, losses = prepared.observe(pooled.is_p), prepared.losses
     assert observed.gap is not None
     assert observed.error is not None

@@ -22,28 +22,30 @@ _LENGTH = 1 << 14  # grid points that a law of a mean takes, more where a tilt w
 _WINDOW = 14.0  # standard deviations of the mean that they cover
 _BLUR = 1 / 64  # largest share of a standard error by which values between grid points move
 _STEPS = 60  # most steps of a search; it usually takes ten
+_FARTHEST = 1e9  # grid steps after which a search for a margin gives up
 _CLOSE = 1e-4  # where a search for a margin ends, in standard errors
 
 
 class Units(NamedTuple):
-    """Sums of losses and numbers of rows of the units of one sample: rows, or groups of rows."""
+    """Mean losses and numbers of rows of the units of one sample: rows, or groups of rows."""
 
-    sums: Floats
+    means: Floats
     sizes: Floats
 
     @property
     def mean(self) -> float:
         """The mean loss of the rows."""
-        return float(self.sums.sum() / self.sizes.sum())
-
-    def around(self, centre: float, size: float) -> Floats:
-        """Numbers per unit whose mean is that of the losses, when units have that size."""
-        return centre + (self.sums - centre * self.sizes) / size
+        return float(self.means @ self.masses)
 
     @property
-    def size(self) -> float:
-        """Rows per unit."""
-        return float(self.sizes.mean())
+    def masses(self) -> Floats:
+        """The share of the rows that each unit has."""
+        return np.asarray(self.sizes / self.sizes.sum())
+
+    @property
+    def count(self) -> float:
+        """Units of one size whose mean would vary as much; with rows, or groups alike, all."""
+        return float(self.sizes.sum() ** 2 / (self.sizes @ self.sizes))
 
 
 def units_of(losses: Floats, groups: NDArray[np.intp] | None = None) -> Units:
@@ -52,13 +54,14 @@ def units_of(losses: Floats, groups: NDArray[np.intp] | None = None) -> Units:
     Examples
     --------
     >>> found = units_of(np.array([1.0, 2.0, 6.0]), np.array([0, 0, 1]))
-    >>> print(found.sums, found.sizes, found.mean)
-    [3. 6.] [2. 1.] 3.0
+    >>> print(found.means, found.sizes, found.mean, round(found.count, 1))
+    [1.5 6. ] [2. 1.] 3.0 1.8
     """
     if groups is None:
         return Units(losses, np.ones(len(losses)))
     codes = np.unique(groups, return_inverse=True)[1]
-    return Units(np.bincount(codes, losses), np.bincount(codes).astype(np.float64))
+    sizes = np.bincount(codes).astype(np.float64)
+    return Units(np.bincount(codes, losses) / sizes, sizes)
 
 
 def tilted(values: Floats, mean: float, masses: Floats | None = None) -> Floats | None:
@@ -120,7 +123,7 @@ class _Grid(NamedTuple):
         return self.start + self.step * self.places
 
 
-def _gridded(values: Floats, n: int) -> _Grid:
+def _gridded(values: Floats, shares: Floats, n: int) -> _Grid:
     """Values on a grid that suits means of n of them; both ends lie on it.
 
     A value between two points is shared by them such that its mean stays.
@@ -128,16 +131,17 @@ def _gridded(values: Floats, n: int) -> _Grid:
     start, span = float(values.min()), float(np.ptp(values))
     if not span > 0:
         return _Grid(start, 1.0, np.zeros(1, np.intp), np.ones(1))
-    step = float(values.std()) * _WINDOW * n**0.5 / _LENGTH
+    spread = float(np.sqrt(shares @ (values - shares @ values) ** 2))
+    step = spread * _WINDOW * n**0.5 / _LENGTH
     step = span / max(int(np.ceil(span / step)), 1)
     at = (values - start) / step
     below = np.floor(at + 1e-9)
     share = np.clip(at - below, 0.0, 1.0)
     places = below.astype(np.intp)
-    masses = np.bincount(places, 1 - share, places.max() + 2)
-    masses += np.bincount(places + 1, share, places.max() + 2)
+    masses = np.bincount(places, shares * (1 - share), places.max() + 2)
+    masses += np.bincount(places + 1, shares * share, places.max() + 2)
     held = np.flatnonzero(masses)
-    return _Grid(start, step, held, masses[held] / len(values))
+    return _Grid(start, step, held, masses[held])
 
 
 class _Law(NamedTuple):
@@ -183,12 +187,13 @@ def _power(numbers: NDArray[np.complex128], n: int) -> NDArray[np.complex128]:
     return result
 
 
-def _wider(values: Floats, centre: float, rows: float) -> Floats:
+def _wider(values: Floats, centre: float, rows: float, fitted: int = 1) -> Floats:
     """Values farther from their centre, because their spread was estimated from so many rows.
 
-    The factor is the standard deviation of Student's t over that of the law with the variance seen.
+    The factor is the standard deviation of Student's t over that of the law with the variance seen;
+    `fitted` numbers were fitted to the rows: a mean, and a tilt where there is one.
     """
-    return centre + (values - centre) * (rows / max(rows - 3, 1)) ** 0.5
+    return centre + (values - centre) * (rows / max(rows - fitted - 2, 1)) ** 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +208,9 @@ class Boundary:
     -----
     At the margin, current units are drawn from all units of both samples, tilted to the mean of the
     reference plus the margin, and reference units from the reference itself; as many of each as
-    there are. With groups the mean of rows is taken to be linear in the sums of the groups.
+    there are. Groups count as one unit with their mean loss, drawn by their share of the rows. A
+    tilt goes at most half of the way to the largest loss; for a margin beyond that the losses are
+    stretched, so that what was not seen yet is not taken to be impossible.
 
     Examples
     --------
@@ -215,7 +222,7 @@ class Boundary:
     reference: Units
     current: Units
 
-    @property
+    @cached_property
     def gap(self) -> float:
         """Mean loss of current minus that of reference."""
         return self.current.mean - self.reference.mean
@@ -223,82 +230,88 @@ class Boundary:
     def mirrored(self) -> Boundary:
         """The same for losses of the opposite sign."""
         sides = (self.reference, self.current)
-        return Boundary(*(Units(-side.sums, side.sizes) for side in sides))
+        return Boundary(*(Units(-side.means, side.sizes) for side in sides))
 
     def pvalue(self, margin: float) -> float:
-        """Probability of a gap as small as the observed one, at the margin.
-
-        0 where the margin lies beyond all losses that were seen: there is nothing to draw from.
-        """
-        if self.reference.mean + margin >= self._reach:
-            return 0.0
-        grid = self._grid(margin)
-        masses = tilted(grid.values, self.reference.mean + margin, grid.masses)
+        """Probability of a gap as small as the observed one, at the margin."""
+        centre = self.reference.mean + margin
+        grid = self._stretched(centre)
+        masses = tilted(grid.values, centre, grid.masses)
         if masses is None:
-            return 1.0 if self.reference.mean + margin <= grid.start else 0.0
-        n = len(self.current.sums)
+            return 1.0
+        n = self._drawn
         law = _law_of_mean(grid, masses, n)
         spread = float(np.sqrt(masses @ (grid.values - grid.values @ masses) ** 2))
         blur = min(grid.step, _BLUR * spread) / n**0.5
         held = law.masses > 0
         own, seen = law.masses[held], law.values[held]
-        rows = len(self._pooled.sums) / float(masses @ (masses / grid.masses))
-        wide = _wider(seen, self.reference.mean + margin, rows)
+        rows = self._pooled.count / float(masses @ (masses / grid.masses))
+        wide = _wider(seen, centre, rows, fitted=2)
         both = own @ self._law_p.at_least(wide - self.gap - blur)
         alone = own.sum(where=seen <= self.current.mean + blur)
         return float(min(max(both, alone), 1.0))
 
     def limit(self, start: float, alpha: float) -> float:
-        """The smallest margin from `start` on whose p-value is at most alpha.
+        """The smallest margin from `start` on whose p-value is at most alpha; it may be infinite.
 
         On the scale of the normal distribution p-values are about linear in the margin, so a few
         secants do.
         """
         from scipy.special import ndtri
 
-        first = self.pvalue(start)
-        if first <= alpha:
+        scale = float(ndtri(alpha))
+
+        def above(margin: float) -> float:
+            return float(ndtri(np.clip(self.pvalue(margin), 1e-300, 1 - 1e-9))) - scale
+
+        low, ends = start, [above(start), 0.0]
+        if ends[0] <= 0:
             return start
-        low, high, scale = start, self._reach - self.reference.mean, float(ndtri(alpha))
-        ends = [float(ndtri(min(first, 1 - 1e-9))) - scale, -1.0]
-        step = abs(start - self.gap)
-        trial = min(start + max(0.1, 0.5 * ends[0]) * step, (low + high) / 2)
+        step = abs(start - self.gap) or self._grid.step
+        high = start + max(0.1, 0.5 * ends[0]) * step
+        while (value := above(high)) > 0:
+            low, ends[0], high = high, value, high + 2 * (high - start)
+            if high > _FARTHEST * self._grid.step:
+                return float("inf")
+        ends[1] = value
         for _ in range(_STEPS):
-            value = float(ndtri(np.clip(self.pvalue(trial), 1e-300, 1 - 1e-9))) - scale
-            at = int(value <= 0)
-            low, high = (low, trial) if at else (trial, high)
-            ends[at] = value
             if high - low <= _CLOSE * step:
                 break
             share = ends[0] / (ends[0] - ends[1])
             trial = low + min(max(share, 0.02), 0.98) * (high - low)
+            value = above(trial)
+            at = int(value <= 0)
+            low, high = (low, trial) if at else (trial, high)
+            ends[at] = value
         return high
 
-    @cached_property
-    def _reach(self) -> float:
-        """The largest mean that a tilt can have: that of the worst unit."""
-        return max(float((side.sums / side.sizes).max()) for side in (self.reference, self.current))
+    @property
+    def _drawn(self) -> int:
+        """Current units that are drawn."""
+        return max(int(self.current.count + 1e-9), 1)
+
+    def _stretched(self, centre: float) -> _Grid:
+        """All losses; stretched where a tilt to the centre would lean on the largest of them alone.
+
+        A tilt goes at most half of the way from the mean to the largest loss, and the losses are
+        stretched away from the smallest one by what is missing.
+        """
+        grid = self._grid
+        farthest = (self._pooled.mean + float(grid.values[-1])) / 2 - grid.start
+        factor = (centre - grid.start) / farthest if farthest > 0 else 1.0
+        return grid if factor <= 1 else grid._replace(step=factor * grid.step)
 
     @cached_property
     def _law_p(self) -> _Law:
-        side = self.reference
-        values = _wider(side.around(side.mean, side.size), side.mean, len(side.sums))
-        grid = _gridded(values, len(values))
-        return _law_of_mean(grid, grid.masses, len(values))
-
-    def _grid(self, margin: float) -> _Grid:
-        """All units on a grid; without groups it is the same for every margin."""
-        if (self._pooled.sizes == 1).all():
-            return self._grid_of_rows
-        return _gridded(
-            self._pooled.around(self.reference.mean + margin, self.current.size),
-            len(self.current.sums),
-        )
+        side, n = self.reference, max(int(self.reference.count + 1e-9), 1)
+        grid = _gridded(_wider(side.means, side.mean, n), side.masses, n)
+        return _law_of_mean(grid, grid.masses, n)
 
     @cached_property
     def _pooled(self) -> Units:
-        return Units(*(np.concatenate(pair) for pair in zip(self.reference, self.current)))
+        pairs = zip(self.reference, self.current, strict=True)
+        return Units(*(np.concatenate(pair) for pair in pairs))
 
     @cached_property
-    def _grid_of_rows(self) -> _Grid:
-        return _gridded(self._pooled.sums, len(self.current.sums))
+    def _grid(self) -> _Grid:
+        return _gridded(self._pooled.means, self._pooled.masses, self._drawn)
