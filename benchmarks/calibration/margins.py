@@ -157,7 +157,8 @@ SMALL = (
     Cell("no gap, rare errors", RARE, RARE, (300, 200), "not worse", False, 0.09),
     Cell("no gap, chi-square", plain(1), plain(1), (300, 20), "not worse", False, 1.0),
     Cell("no gap, chi-square", plain(1), plain(1), (100, 100), "not worse", False, 0.5),
-    Cell("no gap, exponential", exponential(1), exponential(1), (100, 100), "not worse", False, 0.5),
+    Cell("no gap, exponential", exponential(1), exponential(1), (100, 100), "not worse", False,
+         0.5),
     Cell("no gap, lognormal", lognormal(1), lognormal(1), (300, 100), "not worse", False, 0.5),
 )  # fmt: skip
 

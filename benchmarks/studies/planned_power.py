@@ -46,7 +46,7 @@ def flipped(n: int, gap: float, rng: np.random.Generator) -> Any:
 
 
 def _per_flip() -> float:
-    """The mean log loss that one flipped label adds: the mean of 2 z (2 p - 1), z standard normal."""
+    """The mean log loss that one flipped label adds: that of 2 z (2 p - 1), z standard normal."""
     z, weights = np.polynomial.hermite_e.hermegauss(80)
     odds = 2 * z
     added = odds * (2 / (1 + np.exp(-odds)) - 1)

@@ -24,7 +24,7 @@ DESIGNS: dict[str, tuple[Any, Any, Any]] = {
     "groups": (np.arange(10) < 6, np.array([0, 0, 0, 1, 1, 2, 3, 4, 4, 5]), None),
     "pairs": (np.arange(10) % 2 == 0, None, np.repeat(np.arange(5), 2)),
     "strata": (np.array([1, 0, 1, 1, 0, 1, 0], bool), None, np.array([0, 0, 0, 1, 1, 1, 1])),
-    "one stratum is fixed": (np.array([1, 1, 1, 0, 1, 0], bool), None, np.array([0, 0, 1, 1, 1, 1])),
+    "a fixed stratum": (np.array([1, 1, 1, 0, 1, 0], bool), None, np.array([0, 0, 1, 1, 1, 1])),
     "groups in strata": (
         np.array([1, 1, 0, 0, 1, 0], bool), np.array([0, 0, 1, 2, 3, 4]),
         np.array([0, 0, 0, 1, 1, 1]),
@@ -131,9 +131,7 @@ def test_a_level_out_of_reach_is_skipped() -> None:
 
 def test_no_gap_can_be_named_with_too_few_permutations() -> None:
     """The verdict needs half of alpha, which 19 permutations do not reach."""
-    found = rdiv.compare(
-        ROWS[:150], ROWS[150:], model="gmm", n_resamples=19, drivers=False, rng=0
-    )
+    found = rdiv.compare(ROWS[:150], ROWS[150:], model="gmm", n_resamples=19, drivers=False, rng=0)
     assert found.smallest_detectable_gap == np.inf
     assert json.loads(found.to_json())["smallest_detectable_gap"] is None
     assert "no gap in negative log density can be named" in found.headline()

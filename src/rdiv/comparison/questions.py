@@ -204,7 +204,9 @@ def _ask_in_use(
     try:
         check_samples(split.tested, settings.alpha)
     except OutOfReachError as error:
-        notes["in use"] = f"no model in use was measured: besides those that train it, {error}".rstrip(".")
+        notes["in use"] = (
+            f"no model in use was measured: besides those that train it, {error}".rstrip(".")
+        )
         return None, {}
     learned = split.learned(test)
     result, prepared = run_learned(test, learned, split, pooled, settings, notes=said)

@@ -48,7 +48,7 @@ def detectable_gap(answers: Answers, name: str, alpha: float) -> float:
         return float("inf")
     sides = units_by_sample(answer.losses, answer.samples, answer.gap()[1])
     pilot = pilot_of(sides[0], sides[1], answer.samples.stream("planning"))
-    return pilot.smallest_gap(sides[0].count, sides[1].count, lambda *_: critical)
+    return pilot.smallest_gap(sides[0].number, sides[1].number, lambda *_: critical)
 
 
 def _within_reach(answer: Answer, result: TwoSampleResult, level: float) -> bool:
@@ -76,7 +76,7 @@ def units_by_sample(
     means = np.bincount(pool.strata, losses) / np.maximum(np.bincount(pool.strata), 1)
     within = losses - means[pool.strata]
     sides = _units(within, samples)
-    plain = sum(_variance(side) / side.count for side in sides) ** 0.5
+    plain = sum(_variance(side) / side.number for side in sides) ** 0.5
     scale = error / plain if error and plain > 0 else 1.0
     return _units(losses.mean() + scale * within, samples)
 
@@ -92,4 +92,4 @@ def _units(losses: Floats, samples: PooledSamples) -> tuple[Units, ...]:
 
 def _variance(side: Units) -> float:
     spread = float(side.masses @ (side.means - side.mean) ** 2)
-    return spread * side.count / max(side.count - 1, 1)
+    return spread * side.number / max(side.number - 1, 1)

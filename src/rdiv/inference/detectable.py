@@ -97,9 +97,7 @@ class Pilot:
     reference: _Moments
     current: _Curve
 
-    def smallest_gap(
-        self, n_p: float, n_q: float, critical: Critical, power: float = 0.8
-    ) -> float:
+    def smallest_gap(self, n_p: float, n_q: float, critical: Critical, power: float = 0.8) -> float:
         """The gap that is found with probability `power`; infinite where the pilot knows none."""
         wanted, most = _normal(power), float(self.current.gaps[0, -1])
         low, high = 0.0, most
@@ -113,7 +111,7 @@ class Pilot:
             middle = (low + high) / 2
             found = self._score(middle, n_p, n_q, critical) >= wanted
             low, high = (low, middle) if found else (middle, high)
-        return high
+        return float(high)
 
     def smallest_gaps(
         self, n_p: float, n_q: float, critical: Critical, power: float = 0.8, *, whole: bool = False
@@ -152,9 +150,7 @@ class Pilot:
         return float(whole[0]), by_replicate[1:] * (whole[0] / by_replicate[0])
 
     def _score(self, gap: float, n_p: float, n_q: float, critical: Critical) -> float:
-        return _sure(
-            _scores(self.reference, self.current.at(gap), gap, n_p, n_q, critical)
-        )
+        return _sure(_scores(self.reference, self.current.at(gap), gap, n_p, n_q, critical))
 
 
 def _sure(scores: Floats) -> float:
@@ -242,13 +238,13 @@ def pilot_of(
     cells, codes = _rounded(values)
     parts = np.split(codes, np.cumsum([len(side.means) for side in sides])[:-1])
     counts = [
-        _resampled(np.bincount(part, side.sizes, len(cells)), len(part), replicates, rng)
+        _resampled(_rows_in(part, side.sizes, len(cells)), len(part), replicates, rng)
         for part, side in zip(parts, sides, strict=True)
     ]
     together: Floats = np.sum(counts, axis=0)
     means, curve = _tilted(together, cells, widen=not better)
     own, at_rest = _tilted(counts[0], cells, tilts=np.zeros(1))
-    fair = reference.count / max(reference.count - 1, 1)
+    fair = reference.number / max(reference.number - 1, 1)
     of_p = _Moments(*(column[:, 0] * fair for column in at_rest))
     return Pilot(of_p, _Curve(means - own, curve))
 
@@ -267,6 +263,10 @@ def _rounded(values: Floats) -> tuple[Floats, NDArray[np.intp]]:
     inner = ranks * (_CELLS - edge) // (n - edge)
     codes = np.where(ranks >= n - edge, _CELLS - n + ranks, inner)
     return np.bincount(codes, values) / np.bincount(codes), codes
+
+
+def _rows_in(codes: NDArray[np.intp], sizes: Floats, cells: int) -> Floats:
+    return np.bincount(codes, sizes, cells).astype(np.float64)
 
 
 def _resampled(counts: Floats, units: int, replicates: int, rng: np.random.Generator) -> Floats:

@@ -43,7 +43,7 @@ class Units(NamedTuple):
         return np.asarray(self.sizes / self.sizes.sum())
 
     @property
-    def count(self) -> float:
+    def number(self) -> float:
         """Units of one size whose mean would vary as much; with rows, or groups alike, all."""
         return float(self.sizes.sum() ** 2 / (self.sizes @ self.sizes))
 
@@ -54,7 +54,7 @@ def units_of(losses: Floats, groups: NDArray[np.intp] | None = None) -> Units:
     Examples
     --------
     >>> found = units_of(np.array([1.0, 2.0, 6.0]), np.array([0, 0, 1]))
-    >>> print(found.means, found.sizes, found.mean, round(found.count, 1))
+    >>> print(found.means, found.sizes, found.mean, round(found.number, 1))
     [1.5 6. ] [2. 1.] 3.0 1.8
     """
     if groups is None:
@@ -98,7 +98,7 @@ def tilted(values: Floats, mean: float, masses: Floats | None = None) -> Floats 
         spread = float(weights @ scaled**2) - off**2
         newton = slope - off / spread if spread > 0 else np.nan
         slope = newton if least < newton < most else _between(least, most)
-    return weights
+    return np.asarray(weights)
 
 
 def _between(least: float, most: float) -> float:
@@ -120,7 +120,7 @@ class _Grid(NamedTuple):
 
     @property
     def values(self) -> Floats:
-        return self.start + self.step * self.places
+        return np.asarray(self.start + self.step * self.places, dtype=np.float64)
 
 
 def _gridded(values: Floats, shares: Floats, n: int) -> _Grid:
@@ -138,8 +138,9 @@ def _gridded(values: Floats, shares: Floats, n: int) -> _Grid:
     below = np.floor(at + 1e-9)
     share = np.clip(at - below, 0.0, 1.0)
     places = below.astype(np.intp)
-    masses = np.bincount(places, shares * (1 - share), places.max() + 2)
-    masses += np.bincount(places + 1, shares * share, places.max() + 2)
+    masses = np.zeros(int(places.max()) + 2)
+    masses += np.bincount(places, shares * (1 - share), len(masses))
+    masses += np.bincount(places + 1, shares * share, len(masses))
     held = np.flatnonzero(masses)
     return _Grid(start, step, held, masses[held])
 
@@ -160,7 +161,7 @@ class _Law(NamedTuple):
 
     @property
     def values(self) -> Floats:
-        return self.start + self.step * np.arange(len(self.masses))
+        return np.asarray(self.start + self.step * np.arange(len(self.masses)), dtype=np.float64)
 
 
 def _law_of_mean(grid: _Grid, masses: Floats, n: int) -> _Law:
@@ -193,7 +194,8 @@ def _wider(values: Floats, centre: float, rows: float, fitted: int = 1) -> Float
     The factor is the standard deviation of Student's t over that of the law with the variance seen;
     `fitted` numbers were fitted to the rows: a mean, and a tilt where there is one.
     """
-    return centre + (values - centre) * (rows / max(rows - fitted - 2, 1)) ** 0.5
+    factor = (rows / max(rows - fitted - 2, 1)) ** 0.5
+    return np.asarray(centre + (values - centre) * factor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +247,7 @@ class Boundary:
         blur = min(grid.step, _BLUR * spread) / n**0.5
         held = law.masses > 0
         own, seen = law.masses[held], law.values[held]
-        rows = self._pooled.count / float(masses @ (masses / grid.masses))
+        rows = self._pooled.number / float(masses @ (masses / grid.masses))
         wide = _wider(seen, centre, rows, fitted=2)
         both = own @ self._law_p.at_least(wide - self.gap - blur)
         alone = own.sum(where=seen <= self.current.mean + blur)
@@ -288,7 +290,7 @@ class Boundary:
     @property
     def _drawn(self) -> int:
         """Current units that are drawn."""
-        return max(int(self.current.count + 1e-9), 1)
+        return max(int(self.current.number + 1e-9), 1)
 
     def _stretched(self, centre: float) -> _Grid:
         """All losses; stretched where a tilt to the centre would lean on the largest of them alone.
@@ -303,7 +305,7 @@ class Boundary:
 
     @cached_property
     def _law_p(self) -> _Law:
-        side, n = self.reference, max(int(self.reference.count + 1e-9), 1)
+        side, n = self.reference, max(int(self.reference.number + 1e-9), 1)
         grid = _gridded(_wider(side.means, side.mean, n), side.masses, n)
         return _law_of_mean(grid, grid.masses, n)
 

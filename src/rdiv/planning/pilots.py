@@ -57,8 +57,8 @@ def plan_from_losses(
         better=gap is not None and gap < 0, replicates=REPLICATES,
     )  # fmt: skip
     sizes = (
-        float(sides[0].sizes.sum() / sides[0].count),
-        float(sides[-1].sizes.sum() / sides[-1].count),
+        float(sides[0].sizes.sum() / sides[0].number),
+        float(sides[-1].sizes.sum() / sides[-1].number),
     )
     planner = _Planner(pilot, sizes, ratio, power, alpha)
     needed = (None, None, None) if gap is None else planner.rows(abs(gap))

@@ -98,11 +98,12 @@ def plan(
     --------
     >>> import rdiv
     >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(200, 2))
-    >>> y = x[:, 0] + rng.normal(size=200)
-    >>> found = rdiv.plan((x[:100], y[:100]), (x[100:], y[100:]), model="ridge", gap=0.5, rng=0)
-    >>> print(found.rows_p, round(found.smallest_detectable_gap, 2))
-    XX
+    >>> x = rng.normal(size=(2000, 2))
+    >>> y = x[:, 0] + rng.normal(size=2000)
+    >>> found = rdiv.plan((x, y), model="ridge", gap=0.3, rng=0)
+    >>> low, high = found.rows_p_range
+    >>> print(round(found.rows_p, -2), low < found.rows_p < high)
+    400 True
     """
     check_settings(
         target=target, gap=gap, power=power, task=task, groups=groups, strata=strata, ratio=ratio,

@@ -114,7 +114,9 @@ class Plan:
         lines = [f"pilot: {self.n_p} reference{current}; seed {self.seed}"]
         if self.rows_p_range is not None:
             low, high = self.rows_p_range
-            lines.append(f"range: four of five pilots like this one plan {low} to {high} reference rows")
+            lines.append(
+                f"range: four of five pilots like this one plan {low} to {high} reference rows"
+            )
         if self.method == "variance":
             lines += [
                 f"smallest gap found by the pilot's rows: {self.smallest_detectable_gap:.4g}"

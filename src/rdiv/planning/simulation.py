@@ -152,9 +152,7 @@ def _units(
     return _Units(rows, np.unique(stratum, return_inverse=True)[1], is_p[first])
 
 
-def _draw(
-    units: _Units, sizes: tuple[int, int], null: bool, rng: np.random.Generator
-) -> _Drawn:
+def _draw(units: _Units, sizes: tuple[int, int], null: bool, rng: np.random.Generator) -> _Drawn:
     """Units of both samples, in every stratum as large a share of them as in the pilot."""
     chosen, sides = [], []
     for side, size in zip((units.is_p, ~units.is_p), sizes, strict=True):
