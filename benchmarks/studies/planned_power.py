@@ -1,9 +1,11 @@
-"""Whether planned rows have the power they were planned for.
+"""Whether a gap said to be found with 80 % probability is, and whether planned rows find theirs.
 
     python benchmarks/studies/planned_power.py --out docs/measured/planned_power.md
 
-Pilots at the planned size give the gap and the variance of out-of-fold losses there, the size is
-planned anew until it stays, and tests at that size are counted.
+Each draw of the first table compares two samples without a shift, takes the smallest detectable
+gap, and compares two new samples whose loss differs by just that gap. Each draw of the second plans
+rows from a pilot without a shift and tests new samples of the planned size. The noise of current
+makes the gap: the squared error of any model of the rest rises by what is added to its variance.
 """
 
 from __future__ import annotations
@@ -11,103 +13,204 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from scipy.stats import binomtest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from rdiv import estimate_gap, two_sample_test
-from rdiv.inference.intervals import rows_needed
+import rdiv
+from rdiv.studies.journal import resume_map
 
-SEED, TRIALS, PILOTS, RESAMPLES, POWER, ALPHA = 41, 1000, 100, 199, 0.8, 0.05
+SEED, RESAMPLES, POWER, ALPHA = 43, 399, 0.8, 0.05
+JOURNAL = Path(__file__).parent / "journals" / "planned_power.jsonl"
 
-
-def gaussians(n: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Two densities, the second wider in one column."""
-    return rng.normal(size=(n, 3)), rng.normal(size=(n, 3)) * [1.0, 1.0, 1.45]
+Draw = Callable[[int, float, np.random.Generator], Any]
 
 
-def labels(n: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Two classes, harder to tell in the second sample."""
-    sides = []
-    for slope in (2.5, 1.0):
-        x = rng.normal(size=(n, 3))
-        chance = 1 / (1 + np.exp(-slope * x[:, 0]))
-        sides.append((x, (rng.random(n) < chance).astype(int)))
-    return sides[0], sides[1]
+def regression(n: int, gap: float, rng: np.random.Generator) -> Any:
+    """A linear target with normal noise, whose variance is 1 plus the gap."""
+    x = rng.normal(size=(n, 3))
+    return x, x @ np.array([1.0, -0.5, 0.0]) + (1 + gap) ** 0.5 * rng.normal(size=n)
 
 
-class Cell(NamedTuple):
-    """A model and what it is run on."""
-
-    model: str
-    draw: Callable[[int, np.random.Generator], tuple[Any, Any]]
-
-
-CELLS = (Cell("gmm", gaussians), Cell("logistic", labels), Cell("boosting", labels))
+def flipped(n: int, gap: float, rng: np.random.Generator) -> Any:
+    """Two classes; so many labels are flipped that the log loss of the best model rises by gap."""
+    x = rng.normal(size=(n, 3))
+    chance = 1 / (1 + np.exp(-2 * x[:, 0]))
+    y = rng.random(n) < chance
+    return x, (y ^ (rng.random(n) < gap / PER_FLIP)).astype(int)
 
 
-def pilot(cell: Cell, n: int, i: int) -> tuple[float, float]:
-    """Gap and mean variance of the losses of one pair of samples of n rows."""
-    pair = cell.draw(n, np.random.default_rng([SEED, 1, n, i]))
-    found = estimate_gap(*pair, model=cell.model, rng=i)
-    return found.gap, n * found.standard_error**2 / 2
+def _per_flip() -> float:
+    """The mean log loss that one flipped label adds: that of 2 z (2 p - 1), z standard normal."""
+    z, weights = np.polynomial.hermite_e.hermegauss(80)
+    odds = 2 * z
+    added = odds * (2 / (1 + np.exp(-odds)) - 1)
+    return float(weights @ added / weights.sum())
 
 
-def planned(cell: Cell, *, pilots: int, jobs: int, start: int = 100) -> tuple[int, float]:
-    """Rows a sample at which pilots of that size plan that size, and the gap there."""
-    n, run = start, Parallel(n_jobs=jobs)
-    for _ in range(4):
-        gap, variance = np.mean(
-            run(delayed(pilot)(cell, n, i) for i in range(pilots)), axis=0
-        ).tolist()
-        before, n = n, rows_needed(gap, variance, variance, power=POWER, alpha=ALPHA)[0]
-        if abs(n - before) <= 0.03 * before:
-            break
-    return n, gap
+PER_FLIP = _per_flip()
 
 
-def rejected(cell: Cell, n: int, i: int) -> bool:
-    """One test of the planned size."""
-    pair = cell.draw(n, np.random.default_rng([SEED, 2, i]))
-    settings: dict[str, Any] = {"folds": 5, "n_resamples": RESAMPLES, "alpha": ALPHA, "rng": i}
-    return two_sample_test(*pair, model=cell.model, **settings).rejected
+def logged(law: Callable[[int, np.random.Generator], Any]) -> Draw:
+    """A table with nothing but a column of losses, of mean 1 plus the gap."""
+
+    def draw(n: int, gap: float, rng: np.random.Generator) -> Any:
+        import polars as pl
+
+        return pl.DataFrame({"loss": (1 + gap) * law(n, rng)})
+
+    return draw
+
+
+exponential = logged(lambda n, rng: rng.exponential(size=n))
+lognormal = logged(lambda n, rng: np.exp(rng.normal(size=n) - 0.5))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is drawn, how many rows, and how it is compared or planned."""
+
+    name: str
+    draw: Draw
+    sizes: tuple[int, int]
+    how: dict[str, Any]
+    draws: int
+    gap: float | None = None
+
+    @property
+    def rows(self) -> str:
+        return f"{self.sizes[0]} + {self.sizes[1]}" if self.sizes[1] else str(self.sizes[0])
+
+
+RIDGE, LOSS = {"model": "ridge"}, {"loss": "loss"}
+FOUND = (
+    Setting("ridge, squared error", regression, (100, 100), RIDGE, 400),
+    Setting("ridge, squared error", regression, (800, 800), RIDGE, 200),
+    Setting("ridge, squared error, no model in use", regression, (80, 80), RIDGE, 400),
+    Setting("logistic, log loss", flipped, (400, 400), {"model": "logistic"}, 200),
+    Setting("boosting, squared error", regression, (400, 400), {"model": "boosting"}, 40),
+    Setting("exponential losses, one question", exponential, (100, 100), LOSS, 400),
+    Setting("exponential losses, one question", exponential, (400, 50), LOSS, 400),
+    Setting("lognormal losses, heavy tails: asymptotic", lognormal, (400, 400), LOSS, 400),
+)
+PLANNED = (
+    Setting("ridge", regression, (100, 100), RIDGE, 400, 0.5),
+    Setting("ridge", regression, (400, 400), RIDGE, 300, 0.3),
+    Setting("ridge, reference alone", regression, (200, 0), RIDGE, 400, 0.5),
+    Setting("boosting", regression, (200, 200), {"model": "boosting"}, 30, 0.5),
+)
+
+
+def found(setting: Setting, i: int) -> dict[str, Any]:
+    """The gap that a comparison says it finds, and whether the verdict finds it."""
+    rng = np.random.default_rng([SEED, 1, i])
+    how = {"drivers": False, "n_resamples": RESAMPLES, "rng": i, **setting.how}
+    n_p, n_q = setting.sizes
+    before = rdiv.compare(setting.draw(n_p, 0.0, rng), setting.draw(n_q, 0.0, rng), **how)
+    gap = before.smallest_detectable_gap
+    if not np.isfinite(gap):
+        return {"gap": None, "hit": False}
+    after = rdiv.compare(setting.draw(n_p, 0.0, rng), setting.draw(n_q, gap, rng), **how)
+    return {"gap": gap, "hit": after.verdict == "risk shift"}
+
+
+def planned(setting: Setting, i: int) -> dict[str, Any]:
+    """The rows that a pilot plans, its range, and whether a test of so many finds the gap."""
+    rng = np.random.default_rng([SEED, 2, i])
+    n_p, n_q = setting.sizes
+    pilots = [setting.draw(n, 0.0, rng) for n in (n_p, n_q) if n]
+    plan = rdiv.plan(*pilots, gap=setting.gap, rng=i, **setting.how)
+    assert plan.rows_p is not None
+    assert plan.rows_q is not None
+    assert plan.rows_p_range is not None
+    pair = setting.draw(plan.rows_p, 0.0, rng), setting.draw(plan.rows_q, setting.gap or 0.0, rng)
+    test = rdiv.two_sample_test(*pair, folds=5, n_resamples=RESAMPLES, rng=i, **setting.how)
+    low, high = plan.rows_p_range
+    return {"gap": plan.rows_p, "hit": test.rejected, "low": int(low), "high": int(high)}
+
+
+def one(key: dict[str, Any]) -> dict[str, Any]:
+    """One draw of one line of one table."""
+    lines, run = (FOUND, found) if key["table"] == "found" else (PLANNED, planned)
+    return run(lines[key["line"]], key["draw"])
+
+
+def rate(results: list[dict[str, Any]]) -> str:
+    """Draws, the rate, and its interval."""
+    hits = sum(result["hit"] for result in results)
+    low, high = binomtest(hits, len(results)).proportion_ci(method="wilson")
+    return f"{len(results)} | {hits / len(results):.3f} | {low:.3f} to {high:.3f}"
 
 
 def main() -> None:
-    """Run the cells and write the page."""
+    """Run the settings and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--trials", type=int, default=TRIALS)
-    parser.add_argument("--pilots", type=int, default=PILOTS)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", help="run the model of this name")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the draws to run")
+    parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
+    keys = [
+        {"table": table, "line": line, "draw": i, "seed": SEED}
+        for table, lines in (("found", FOUND), ("planned", PLANNED))
+        for line, setting in enumerate(lines)
+        for i in range(max(1, int(args.share * setting.draws)))
+    ]
+    results = resume_map(one, keys, file=JOURNAL, n_jobs=args.jobs)
+    by_line: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for key, result in zip(keys, results, strict=True):
+        by_line.setdefault((key["table"], key["line"]), []).append(result)
+    text = page(by_line)
+    print(text)
+    if args.out:
+        args.out.write_text(text, encoding="utf-8")
+
+
+def page(by_line: dict[tuple[str, int], list[dict[str, Any]]]) -> str:
+    """Both tables."""
     lines = [
-        "# Planned power",
+        "# Smallest detectable gaps and planned power",
         "",
         "<!-- Written by benchmarks/studies/planned_power.py; do not edit. -->",
         "",
-        f"Rows planned for a power of {POWER:g} at level {ALPHA:g}, and the power counted there.",
-        f"Seed {SEED}, {args.pilots} pilots for a plan, {RESAMPLES} permutations per test.",
+        "The smallest detectable gap of a comparison without a shift, and how often the verdict of",
+        "a comparison of new samples with just that gap was a risk shift: it should be 0.80. The",
+        "gap is the median over the draws; what a single comparison does not know about the losses",
+        f"is part of the rate. Seed {SEED}, {RESAMPLES} permutations, level {ALPHA:g}. Command:",
+        "`python benchmarks/studies/planned_power.py --out docs/measured/planned_power.md`.",
         "",
-        "| model | gap | rows per sample | tests | power | standard error |",
+        "| what is compared | rows | gap | draws | found | 95 % interval |",
         "|---|---|---|---|---|---|",
     ]
-    for cell in CELLS:
-        if args.only and cell.model != args.only:
-            continue
-        n, gap = planned(cell, pilots=args.pilots, jobs=args.jobs)
-        runs = Parallel(n_jobs=args.jobs)(delayed(rejected)(cell, n, i) for i in range(args.trials))
-        rate, error = float(np.mean(runs)), 0.4 / args.trials**0.5
-        line = f"| {cell.model} | {gap:.3g} | {n} | {args.trials} | {rate:.3f} | {error:.3f} |"
-        lines.append(line)
-        print(line, flush=True)
-    if args.out:
-        args.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for k, setting in enumerate(FOUND):
+        results = by_line["found", k]
+        gap = float(np.median([r["gap"] for r in results if r["gap"] is not None]))
+        lines.append(f"| {setting.name} | {setting.rows} | {gap:.3g} | {rate(results)} |")
+    lines += [
+        "",
+        f"Rows that a pilot without a shift plans for a power of {POWER:g}, and how often r-div of",
+        "new samples of that size found the gap. Rows are those of reference, and of current; the",
+        "range is that between which four of five pilots planned, beside the median range that a",
+        "single pilot gives.",
+        "",
+        "| model | pilot | gap | rows, median | range over pilots | range of a pilot | draws | "
+        "found | 95 % interval |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for k, setting in enumerate(PLANNED):
+        results = by_line["planned", k]
+        rows = [r["gap"] for r in results]
+        low, middle, high = np.quantile(rows, [0.1, 0.5, 0.9])
+        own = [float(np.median([r[end] for r in results])) for end in ("low", "high")]
+        lines.append(
+            f"| {setting.name} | {setting.rows} | {setting.gap:g} | {middle:.0f} | {low:.0f} to "
+            f"{high:.0f} | {own[0]:.0f} to {own[1]:.0f} | {rate(results)} |"
+        )
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ __all__ = [
     "InputTypeError",
     "MissingExtraError",
     "MissingFileError",
+    "OutOfReachError",
     "SchedulerError",
     "WorkerError",
 ]
@@ -59,6 +60,10 @@ class WorkerError(ChildProcessError, InputError):
 
 class SchedulerError(ConnectionError, InputError):
     """A cluster that does not answer."""
+
+
+class OutOfReachError(InputError):
+    """Too few rows or groups for any p-value to reach the level."""
 
 
 class DivergedError(InputError):

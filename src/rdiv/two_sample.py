@@ -25,6 +25,7 @@ from rdiv.inference.engine import (
 )
 from rdiv.inference.halving import Halves, halves, mask_digest
 from rdiv.inference.prepared import Prepared
+from rdiv.inference.reach import check_reach
 from rdiv.inference.reference_part import reference_part, rows_to_compare
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
@@ -42,6 +43,7 @@ from rdiv.threads import one_thread
 __all__ = [
     "ReferenceSplit",
     "check_level",
+    "check_samples",
     "labels",
     "part_of_reference",
     "prepare",
@@ -173,16 +175,20 @@ def run_test(
     how = how_it_learns(discrepancy)
     if how == "reference":
         split = split_reference(pooled, train_share_of(discrepancy))
+        check_samples(split.tested, settings.alpha)
         learned = split.learned(discrepancy)
         return run_learned(discrepancy, learned, split, pooled, settings, notes=notes)
     text, model = labels(discrepancy)
+    directed = getattr(discrepancy, "directed", True)  # a test of your own may take sides
     said, tested = {**_basics(pooled.pool), **(notes or {})}, pooled
     if how == "halves":
         learn, test = halves_of(pooled.pool, pooled.is_p, pooled.stream("halves"))
         rows = pooled.part(learn)
-        discrepancy = discrepancy.learn(rows.pool, rows.is_p, pooled.stream("learn"))
         tested = pooled.part(test, (*pooled.entropy, _learned(learn, pooled.is_p)))
+        check_samples(tested, settings.alpha, directed=directed)
+        discrepancy = discrepancy.learn(rows.pool, rows.is_p, pooled.stream("learn"))
         said["rows tested"] = len(test)
+    check_samples(tested, settings.alpha, directed=directed)
     prepared = prepare(discrepancy, tested.pool, tested.stream("fit"))
     run = _Run(pooled, tested, settings, said)
     return run.result(prepared, run.permuted(prepared), text, model), prepared
@@ -392,6 +398,12 @@ def _learned(learn: NDArray[np.intp], is_p: NDArray[np.bool_]) -> int:
     learns = np.zeros(len(is_p), dtype=bool)
     learns[learn] = True
     return mask_digest(learns, learns & (is_p == is_p[learn[0]]))  # the same for (q, p)
+
+
+def check_samples(samples: PooledSamples, alpha: float, *, directed: bool = False) -> None:
+    """Refuse samples with too few rows, or groups, for any p-value to reach alpha."""
+    pool = samples.pool
+    check_reach(samples.is_p, pool.groups, pool.strata, alpha, directed=directed)
 
 
 def check_level(alpha: float, n_resamples: int) -> None:

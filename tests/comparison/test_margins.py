@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from benchmarks.calibration import margins as benchmark
 from hypothesis import given
@@ -16,6 +17,7 @@ import rdiv
 from rdiv.comparison.margins import margin_tests
 from rdiv.inference.intervals import one_sided_limits, one_sided_pvalue
 from rdiv.inference.mean_gaps import mean_gap
+from rdiv.inference.tilting import Boundary, units_of
 from rdiv.models import CrossFit, Ridge
 from rdiv.samples.pooling import pool_samples
 
@@ -102,18 +104,71 @@ class TestArithmetic:
         assert 0 < equivalent.pvalue < 1e-100
 
 
-class TestLevel:
-    DRAWS = 250
+class TestBoundary:
+    """A small sample without errors shows nothing yet."""
 
-    @pytest.mark.parametrize("cell", [1, 5, 6])
-    def test_at_the_margin(self, cell: int) -> None:
-        hits = benchmark.count(benchmark.CELLS[cell], range(self.DRAWS))
+    REFERENCE = np.repeat([0.0, 1.0], [9900, 100])
+
+    @pytest.mark.parametrize(("n", "errors"), [(5, 0), (20, 0), (60, 2), (200, 10)])
+    def test_the_binomial_test_for_errors_and_a_large_reference(self, n: int, errors: int) -> None:
+        current = (np.arange(n) < errors).astype(float)
+        expected = binom.cdf(errors, n, 0.1)
+        large = Boundary(units_of(np.repeat(self.REFERENCE, 50)), units_of(current))
+        assert large.pvalue(0.09) == pytest.approx(expected, rel=1e-3)
+        _, not_worse = judged(self.REFERENCE, current, 0.09)  # the larger of two p-values
+        assert not_worse.pvalue > 0.98 * expected
+
+    def test_through_the_public_name(self) -> None:
+        """Five current rows without an error once showed an error rate below 10 %."""
+        frames = [pl.DataFrame({"error": x}) for x in (self.REFERENCE[9700:], np.zeros(5))]
+        how: dict[str, Any] = {"loss": "error", "not_worse_than": 0.09, "rng": 0, "drivers": False}
+        few = rdiv.compare(*frames, **how)
+        assert not few.not_worse.shown
+        assert few.not_worse.interval.high > 0.09
+        frames[1] = pl.DataFrame({"error": np.zeros(100)})
+        assert rdiv.compare(*frames, **how).not_worse.shown
+
+    def test_nothing_is_random(self) -> None:
+        rng = np.random.default_rng(4)
+        p, q = rng.exponential(size=40), rng.exponential(size=9)
+        first, again = judged(p, q, 0.7), judged(p, q, 0.7)
+        assert [one.pvalue for one in first] == [one.pvalue for one in again]
+
+    def test_groups_without_errors_count_as_one(self) -> None:
+        groups = np.repeat(np.arange(100), 3), np.repeat(np.arange(100, 105), 20)
+        reference = np.tile([0.0] * 49 + [1.0], 6)
+        _, not_worse = judged(reference, np.zeros(100), 0.1, groups=groups)
+        assert not not_worse.shown  # a hundred rows, but only five groups
+        assert judged(reference, np.zeros(100), 0.1)[1].shown
+
+
+class TestLevel:
+    DRAWS = 200
+
+    @pytest.mark.parametrize("cell", [0, 5, 8, 9, 14])
+    def test_at_the_margin_with_few_rows(self, cell: int) -> None:
+        hits, _ = benchmark.count(benchmark.SMALL[cell], range(self.DRAWS))
         assert hits <= binom.isf(1e-3, self.DRAWS, benchmark.ALPHA)
+
+    @pytest.mark.parametrize("cell", [1, 5])
+    def test_at_the_margin(self, cell: int) -> None:
+        hits, _ = benchmark.count(benchmark.CELLS[cell], range(self.DRAWS))
+        assert hits <= binom.isf(1e-3, self.DRAWS, benchmark.ALPHA)
+
+    def test_without_the_boundary_it_does_not_hold(self) -> None:
+        _, hits = benchmark.count(benchmark.SMALL[0], range(60))
+        assert hits > binom.isf(1e-3, 60, benchmark.ALPHA)
+
+    def test_a_small_gap_is_still_shown_to_be_small(self) -> None:
+        cell = next(c for c in benchmark.SMALL if not c.at_margin and c.sizes == (300, 200))
+        hits, _ = benchmark.count(cell, range(40))
+        assert hits > 30
 
     def test_a_mistake_is_caught(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The wrong tail: yes is said when the gap is not shown to be above the margin."""
         monkeypatch.setattr("rdiv.comparison.margins.one_sided_pvalue", lambda *how: 0.0)
-        hits = benchmark.count(benchmark.CELLS[1], range(40))
+        monkeypatch.setattr("rdiv.inference.tilting.Boundary.pvalue", lambda *how: 0.0)
+        hits, _ = benchmark.count(benchmark.CELLS[1], range(40))
         assert hits > binom.isf(1e-3, 40, benchmark.ALPHA)
 
 
@@ -160,8 +215,7 @@ class TestCompare:
         assert test.interval.low < found.gap < test.interval.high
         again = self.found(equivalence_margin=0.5, folds=None)
         assert again.equivalence.pvalue == test.pvalue
-        middle = (test.interval.low + test.interval.high) / 2
-        assert abs(middle - found.gap) < abs(middle - found.shared_gap)
+        assert again.shared_gap != found.shared_gap
 
     def test_or_else_about_the_shared_model(self) -> None:
         small = (self.X[:90], self.Y[:90]), (self.X[600:], self.Y[600:])

@@ -10,7 +10,6 @@ from rdiv.cli.display import Summary, show, stages
 from rdiv.cli.inputs import read_sample
 from rdiv.cli.options import (
     Alpha,
-    Current,
     DataDir,
     Discrepancy,
     Groups,
@@ -20,6 +19,7 @@ from rdiv.cli.options import (
     Reference,
     Resamples,
     Seed,
+    Strata,
     Target,
     Task,
 )
@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 
 __all__ = ["plan_rows"]
 
+PilotOfCurrent = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[CURRENT]",
+        help="Current sample, if there is one already: a file as above.",
+        show_default=False,
+    ),
+]
 Gap = Annotated[
     float | None,
     typer.Option(
@@ -76,7 +84,7 @@ Picture = Annotated[
 
 def plan_rows(
     reference: Reference,
-    current: Current,
+    current: PilotOfCurrent = None,
     gap: Gap = None,
     power: Power = 0.8,
     discrepancy: Discrepancy = "r-div",
@@ -85,6 +93,7 @@ def plan_rows(
     task: Task = None,
     folds: PlanFolds = None,
     groups: Groups = None,
+    strata: Strata = None,
     ratio: Ratio = None,
     sizes: Sizes = None,
     trials: Trials = 200,
@@ -98,30 +107,35 @@ def plan_rows(
 ) -> None:
     """Say how many rows detect a gap, or the smallest gap that the given rows detect.
 
-    REFERENCE and CURRENT are a pilot. For r-div the answer follows from the variance of its losses;
-    any other test is run on samples drawn from the pilot, for the difference that the pilot has.
+    REFERENCE and CURRENT are a pilot; for r-div REFERENCE alone is enough, and the answer follows
+    from its losses, tilted to the gap. Any other test is run on samples drawn from the pilot, for
+    the difference that the pilot has.
     """
     _check_places(picture, json, reference, current)
     rows = None if sizes is None else [_whole(text) for text in sizes.split(",")]
     with stages() as stage:
         stage("reading")
-        p, q = read_sample(reference, data_dir), read_sample(current, data_dir)
+        p = read_sample(reference, data_dir)
+        q = None if current is None else read_sample(current, data_dir)
         stage("planning")
         from rdiv.planning.plan import plan
 
         found = plan(
             p, q, model=model, target=target, gap=gap, power=power, alpha=alpha,
-            discrepancy=discrepancy, task=task, folds=folds, groups=groups, ratio=ratio,
-            sizes=rows, trials=trials, n_resamples=resamples, rng=seed, n_jobs=jobs,
+            discrepancy=discrepancy, task=task, folds=folds, groups=groups, strata=strata,
+            ratio=ratio, sizes=rows, trials=trials, n_resamples=resamples, rng=seed, n_jobs=jobs,
         )  # fmt: skip
     if picture is not None:
         deliver(picture, found.to_svg(), lambda: None)
     deliver(json, found.to_json(), lambda: show(_summary(found, reference, current)))
 
 
-def _check_places(picture: str | None, json: str | None, reference: str, current: str) -> None:
-    check_destination(json, reference, current)
-    check_destination(picture, reference, current)
+def _check_places(
+    picture: str | None, json: str | None, reference: str, current: str | None
+) -> None:
+    given = [reference] if current is None else [reference, current]
+    check_destination(json, *given)
+    check_destination(picture, *given)
     if picture == STANDARD_OUTPUT:
         raise InputError("--picture needs the name of a file, got '-'.")
     if picture is not None and picture == json:
@@ -135,10 +149,11 @@ def _whole(text: str) -> int:
         raise InputError(f"--sizes takes whole numbers such as 100,1000, got {text!r}.") from None
 
 
-def _summary(found: Plan, reference: str, current: str) -> Summary:
-    files = f"files: {reference} (reference), {current} (current)"
+def _summary(found: Plan, reference: str, current: str | None) -> Summary:
+    files = f"files: {reference} (reference)"
+    files += "" if current is None else f", {current} (current)"
     lines = [*found.details(), *_curve(found), files]
-    notes = ("inputs", "target", "folds", "in-sample", "variance", "resampling")
+    notes = ("inputs", "target", "folds", "in-sample", "variance", "verdict", "resampling")
     remarks = [_sentence(found.notes[key]) for key in notes if key in found.notes]
     return Summary("rdiv plan", found.headline(), lines, remarks)
 

@@ -14,6 +14,7 @@ from rdiv.comparison.margins import check_margins, margin_tests
 from rdiv.comparison.models import SAME, Models, choose_models
 from rdiv.comparison.questions import Answer, Answers, ask
 from rdiv.comparison.result import Comparison
+from rdiv.comparison.sensitivity import detectable_gap
 from rdiv.comparison.verdicts import closed_testing, verdict_of
 from rdiv.comparison.warnings import data_warnings
 from rdiv.comparison.why import explain
@@ -26,7 +27,6 @@ from rdiv.inference.intervals import (
     Interval,
     critical_value,
     gap_interval,
-    smallest_detectable_gap,
 )
 from rdiv.remarks import IN_SAMPLE
 from rdiv.results import TwoSampleResult
@@ -38,7 +38,7 @@ from rdiv.samples.logged import Prediction
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
-from rdiv.two_sample import check_level, run_test
+from rdiv.two_sample import check_level, check_samples, run_test
 
 __all__ = ["Comparison", "compare"]
 
@@ -173,6 +173,7 @@ class _Plan:
 
 def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Comparison:
     """Compare samples that have come through the door."""
+    check_samples(pooled, plan.settings.alpha)
     inputs = _input_test(pooled, plan.settings)  # its distances are gone when gradients come
     answers = ask(models, pooled, plan.settings, train_share=plan.train_share)
     leading = answers.leading
@@ -240,8 +241,7 @@ def _judge(answers: Answers, pooled: PooledSamples, alpha: float) -> Comparison:
     name = "r-div" if answers.in_use is None else "in-use"
     adjusted, together = closed_testing(results)
     verdict = verdict_of(adjusted, together, alpha, name)
-    gap, error = leading.gap()
-    critical = critical_value(results[name].null_distribution, alpha)
+    gap = leading.gap()[0]
     used = _gap(answers.in_use, results.get("in-use"), alpha)
     shared = _gap(answers.shared, results.get("r-div"), alpha)
     return Comparison(
@@ -253,7 +253,7 @@ def _judge(answers: Answers, pooled: PooledSamples, alpha: float) -> Comparison:
         shared_gap_interval=shared[1],
         retraining=answers.retraining(alpha),
         direction=("worse" if gap > 0 else "better") if verdict == "risk shift" else None,
-        smallest_detectable_gap=smallest_detectable_gap(error, critical),
+        smallest_detectable_gap=detectable_gap(answers, name, alpha),
         results=results,
         adjusted_pvalues=adjusted,
         losses=summarise_losses(leading.losses, leading.samples.is_p),

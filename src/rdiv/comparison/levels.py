@@ -15,7 +15,7 @@ from rdiv.comparison.models import SAME
 from rdiv.comparison.result import Comparison
 from rdiv.comparison.verdicts import verdict_of
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS
-from rdiv.errors import InputError, InputTypeError
+from rdiv.errors import InputError, InputTypeError, OutOfReachError
 from rdiv.inference.multiplicity import CORRECTIONS, Correction
 from rdiv.names import chosen_from
 from rdiv.progress import counting
@@ -115,7 +115,12 @@ def compare_many(
     with counting("level", len(tested)) as at:
         for place, name in enumerate(tested, 1):
             at(place)
-            found[name] = _compare(f"level {name}", reference, samples[name], settings)
+            try:
+                found[name] = _compare(f"level {name}", reference, samples[name], settings)
+            except OutOfReachError as error:
+                short[name] = str(error).rstrip(".")
+    if not found:
+        raise OutOfReachError(f"there is no level to compare: {next(iter(short.values()))}")
     judged = family.judged(found)
     levels = [judged.get(name, Level(name, sizes[name], skipped=short[name])) for name in sizes]
     return family.together(levels, by)
@@ -311,6 +316,8 @@ def _name(value: Any) -> str:
 def _compare(what: str, reference: Any, current: Any, settings: dict[str, Any]) -> Comparison:
     try:
         return compare(reference, current, **settings)
+    except OutOfReachError:
+        raise
     except ValueError as error:
         raise InputError(f"{what}: {error}") from error
 

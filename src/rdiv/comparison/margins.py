@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isinf
 from typing import Any, Literal
 
 import numpy as np
@@ -11,9 +12,10 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError
 from rdiv.inference.intervals import Interval, one_sided_limits, one_sided_pvalue, welch_freedom
 from rdiv.inference.prepared import Prepared
+from rdiv.inference.tilting import Boundary, units_of
 from rdiv.samples.pooling import PooledSamples
 
-__all__ = ["MarginTest", "check_margins", "margin_tests"]
+__all__ = ["MarginTest", "check_margins", "margin_tests", "one_sided_tests"]
 
 Floats = NDArray[np.float64]
 
@@ -76,6 +78,8 @@ class MarginTest:
             claim, span = f"within {self.margin:g} of 0", f"from {low:+.4g} to {high:+.4g}"
         else:
             claim, span = f"below {self.margin:g}", f"up to {high:+.4g}"
+        if isinf(high) or (self.kind == "equivalence" and isinf(low)):
+            span = "of any size"
         word = "the gap is" if self.shown else "not shown that the gap is"
         return f"{word} {claim} (p = {self.pvalue:.3g}; gaps {span} are not ruled out)"
 
@@ -114,36 +118,84 @@ def margin_tests(
 
     Notes
     -----
-    Student's distribution with Welch's degrees of freedom, after Hall's correction for skewed
-    losses; with groups all moments are those of group sums. With strata the degrees of freedom are
-    those of the rows (or pairs) within strata, and skewness is not corrected. With constant losses
-    nothing is shown.
+    The larger of two p-values. The first is Student's with Welch's degrees of freedom, after Hall's
+    correction for skewed losses; with groups all moments are those of group sums. It trusts the
+    spread that a sample shows, and a small sample without errors shows none. The second does not:
+    it is the probability of so small a gap at the margin, where current rows (or groups) come from
+    all losses, tilted exponentially to the mean of the reference plus the margin. For 0/1 losses
+    and a large reference that is the binomial test; see `rdiv.inference.tilting.Boundary`.
+
+    With strata there is only the first, with the degrees of freedom of the rows (or pairs) within
+    strata and skewness not corrected. With constant losses nothing is shown.
     """
-    observed = prepared.observe(pooled.is_p)
-    gap, error = observed.gap, observed.error
-    assert gap is not None
-    assert error is not None
-    assert prepared.losses is not None
-    freedom, skewness = _shape(prepared.losses, pooled)
-
-    def below(margin: float) -> float:
-        if not error > 0:
-            return 1.0
-        return one_sided_pvalue((gap - margin) / error, freedom, skewness)
-
-    def above(margin: float) -> float:
-        return one_sided_pvalue((-margin - gap) / error, freedom, -skewness) if error > 0 else 1.0
-
-    low, high = one_sided_limits(gap, error, freedom, skewness, alpha)
+    tests = one_sided_tests(prepared, pooled)
     equivalent = not_worse = None
     if equivalence_margin is not None:
         margin = float(equivalence_margin)
-        pvalue = max(below(margin), above(margin))
-        equivalent = MarginTest("equivalence", margin, pvalue, alpha, Interval(low, high))
+        pvalue = max(tests.below(margin), tests.above(margin))
+        limits = Interval(tests.lowest(alpha), tests.highest(alpha))
+        equivalent = MarginTest("equivalence", margin, pvalue, alpha, limits)
     if not_worse_than is not None:
-        margin = float(not_worse_than)
-        not_worse = MarginTest("not worse", margin, below(margin), alpha, Interval(-np.inf, high))
+        margin, high = float(not_worse_than), tests.highest(alpha)
+        pvalue = tests.below(margin)
+        not_worse = MarginTest("not worse", margin, pvalue, alpha, Interval(-np.inf, high))
     return equivalent, not_worse
+
+
+@dataclass(frozen=True, eq=False)
+class _Tests:
+    """One-sided tests of one gap, and the gaps that they do not rule out."""
+
+    gap: float
+    error: float
+    freedom: float
+    skewness: float
+    boundary: Boundary | None
+
+    def below(self, margin: float) -> float:
+        """P-value of a gap at or above the margin."""
+        if not self.error > 0:
+            return 1.0
+        ratio = (self.gap - margin) / self.error
+        pvalue = one_sided_pvalue(ratio, self.freedom, self.skewness)
+        return pvalue if self.boundary is None else max(pvalue, self.boundary.pvalue(margin))
+
+    def above(self, margin: float) -> float:
+        """P-value of a gap at or below minus the margin."""
+        return self.mirrored().below(margin)
+
+    def highest(self, alpha: float) -> float:
+        """The largest gap that is not ruled out."""
+        high = one_sided_limits(self.gap, self.error, self.freedom, self.skewness, alpha).high
+        if self.boundary is None or not self.error > 0:
+            return high
+        return self.boundary.limit(high, alpha)
+
+    def lowest(self, alpha: float) -> float:
+        """The smallest gap that is not ruled out."""
+        return -self.mirrored().highest(alpha)
+
+    def mirrored(self) -> _Tests:
+        """The tests for losses of the opposite sign."""
+        boundary = None if self.boundary is None else self.boundary.mirrored()
+        return _Tests(-self.gap, self.error, self.freedom, -self.skewness, boundary)
+
+
+def one_sided_tests(prepared: Prepared, pooled: PooledSamples) -> _Tests:
+    """One-sided tests of the gap of these losses, at any margin."""
+    observed, losses = prepared.observe(pooled.is_p), prepared.losses
+    assert observed.gap is not None
+    assert observed.error is not None
+    assert losses is not None
+    shape = _shape(losses, pooled)
+    if pooled.pool.strata is not None:
+        return _Tests(observed.gap, observed.error, *shape, None)
+    groups = pooled.pool.groups
+    sides = (
+        units_of(losses[side], None if groups is None else groups[side])
+        for side in (pooled.is_p, ~pooled.is_p)
+    )
+    return _Tests(observed.gap, observed.error, *shape, Boundary(*sides))
 
 
 def _shape(losses: Floats, pooled: PooledSamples) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rdiv.comparison.models import Models
 from rdiv.discrepancies.in_use import InUse, TrainedOnReference
+from rdiv.errors import OutOfReachError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import Estimate, mean_estimate
 from rdiv.inference.prepared import Prepared
@@ -19,6 +20,7 @@ from rdiv.models.protocol import FittedModel, fit_model, is_given, is_held_out, 
 from rdiv.results import TwoSampleResult
 from rdiv.samples.pooling import PooledSamples
 from rdiv.two_sample import (
+    check_samples,
     part_of_reference,
     run_fitted,
     run_learned,
@@ -199,6 +201,13 @@ def _ask_in_use(
         )
         return None, {}
     split = split_reference(pooled, train_share, part)
+    try:
+        check_samples(split.tested, settings.alpha)
+    except OutOfReachError as error:
+        notes["in use"] = (
+            f"no model in use was measured: besides those that train it, {error}".rstrip(".")
+        )
+        return None, {}
     learned = split.learned(test)
     result, prepared = run_learned(test, learned, split, pooled, settings, notes=said)
     return Answer(prepared, split.tested, split.rows, True, loss, learned), {"in-use": result}

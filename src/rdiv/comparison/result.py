@@ -55,7 +55,9 @@ class Comparison:
     direction : {"worse", "better"}, optional
         Whether the mean loss got worse or better, for a risk shift.
     smallest_detectable_gap : float
-        The gap that would be found with 80 % probability.
+        The gap of the leading question that the verdict would find with 80 % probability, were the
+        loss on current higher by so much; infinite (None in JSON) where no p-value can be small
+        enough, for so few permutations, rows or groups. With heavy tails it is asymptotic.
     results : dict of TwoSampleResult
         The tests in-use, r-div, score and omnibus (r-div and score together) by name, unadjusted;
         p is the reference, q the current sample. Those that were not asked are absent.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from math import isinf
 from typing import TYPE_CHECKING
 
 from rdiv.names import visible
@@ -149,10 +150,15 @@ def headline(found: Comparison) -> str:
 def _no_shift(found: Comparison) -> str:
     if found.notes.get("identical"):
         return "No shift found: the two samples hold the same rows."
+    model, gap = leading_model(found), found.smallest_detectable_gap
+    if isinf(gap):
+        return (
+            f"No shift found for {model}; no gap in {_loss(found)} can be named that would have "
+            "been found with 80 % probability."
+        )
     return (
-        f"No shift found for {leading_model(found)}: a gap of "
-        f"{found.smallest_detectable_gap:.3g} in {_loss(found)} would have been found with 80 % "
-        "probability."
+        f"No shift found for {model}: a gap of {gap:.3g} in {_loss(found)} would have been found "
+        "with 80 % probability."
     )
 
 

@@ -1,4 +1,4 @@
-"""plan: the rows that a comparison needs, from a pilot of both samples."""
+"""plan: the rows that a comparison needs, from a pilot of one or both samples."""
 
 from __future__ import annotations
 
@@ -6,25 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS, choose
 from rdiv.errors import InputError
-from rdiv.inference.intervals import (
-    planned_critical,
-    power_of_gap,
-    rows_needed,
-    smallest_detectable_gap,
-    standard_error_of_gap,
-    variance_of_mean,
-)
 from rdiv.models.protocol import is_held_out
+from rdiv.planning.pilots import plan_from_losses, rows_of_current
 from rdiv.planning.result import Plan
 from rdiv.planning.simulation import simulated_curve, size_with_power
 from rdiv.samples.arguments import check_folds, check_settings
 from rdiv.samples.grouping import Design
-from rdiv.samples.pooling import PooledSamples, pool_samples
+from rdiv.samples.pooling import PooledSamples, pool_alone, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
 from rdiv.two_sample import check_level, labels, prepare
@@ -36,12 +28,18 @@ OPTIMISTIC = (
     "rows are drawn from the pilot with replacement, so its own noise counts as difference; the "
     "null column shows how often equal samples are rejected"
 )
-SAME_MODEL = "the loss is taken to vary as in the pilot; a model fitted to more rows may differ"
+SAME_MODEL = (
+    "the losses of the pilot are tilted to the gap; a model fitted to more rows may vary less"
+)
+ONE_TEST = (
+    "this is the plan for r-div alone; the verdict of compare asks more than one question, so plan "
+    "for it with half the level"
+)
 
 
 def plan(
     reference: Any,
-    current: Any,
+    current: Any = None,
     *,
     model: Any = None,
     target: str | None = None,
@@ -52,6 +50,7 @@ def plan(
     task: str | None = None,
     folds: int | None = None,
     groups: Design = None,
+    strata: Design = None,
     ratio: float | None = None,
     sizes: Sequence[int] | None = None,
     trials: int = 200,
@@ -64,22 +63,25 @@ def plan(
     Parameters
     ----------
     reference, current : samples
-        A pilot: rows similar to those that will be compared.
-    model, target, task, groups
-        As in `rdiv.compare`.
+        A pilot: rows similar to those that will be compared. For R-divergence the reference alone
+        is enough.
+    model, target, task, groups, strata
+        As in `rdiv.compare`. For an array as the reference alone, groups and strata are a pair of
+        its labels and None.
     gap : float, optional
-        Gap in mean loss to detect, in units of the loss; for R-divergence only. Without it the
-        plan has the smallest gap that each size detects.
+        Gap in mean loss to detect, in units of the loss; for R-divergence only. Negative where the
+        loss on current is to be lower. Without it the plan has the smallest gap that each size
+        detects.
     power, alpha : float
         Probability of detecting it; level of the test.
     discrepancy : str or Discrepancy
-        R-divergence is planned from the variance of the losses. Any other test is run on resampled
-        pilots, and the difference to detect is that between the two pilots.
+        R-divergence is planned from the losses of the pilot, tilted to the gap. Any other test is
+        run on resampled pilots, and the difference to detect is that between the two pilots.
     folds : int, optional
         By default 5 for R-divergence, as in `rdiv.compare`, and none otherwise; 0 takes
         in-sample losses.
     ratio : float, optional
-        Rows of current per row of reference; by default as in the pilot.
+        Rows of current per row of reference; by default as in the pilot, or 1.
     sizes : sequence of int, optional
         Rows of reference for which the curve is computed.
     trials, n_resamples : int
@@ -96,15 +98,16 @@ def plan(
     --------
     >>> import rdiv
     >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(200, 2))
-    >>> y = x[:, 0] + rng.normal(size=200)
-    >>> found = rdiv.plan((x[:100], y[:100]), (x[100:], y[100:]), model="ridge", gap=0.5, rng=0)
-    >>> print(found.rows_p, round(found.smallest_detectable_gap, 2))
-    157 0.63
+    >>> x = rng.normal(size=(2000, 2))
+    >>> y = x[:, 0] + rng.normal(size=2000)
+    >>> found = rdiv.plan((x, y), model="ridge", gap=0.3, rng=0)
+    >>> low, high = found.rows_p_range
+    >>> print(round(found.rows_p, -2), low < found.rows_p < high)
+    400 True
     """
     check_settings(
-        target=target, gap=gap, power=power, task=task, groups=groups, ratio=ratio, curve=sizes,
-        trials=trials, rng=rng, n_jobs=n_jobs,
+        target=target, gap=gap, power=power, task=task, groups=groups, strata=strata, ratio=ratio,
+        curve=sizes, trials=trials, rng=rng, n_jobs=n_jobs,
     )  # fmt: skip
     check_folds(folds, least=0)
     check_level(alpha, n_resamples)
@@ -114,19 +117,24 @@ def plan(
     folds = folds or None
     supervised = has_target(reference, target)
     choice = choose(discrepancy, model=model, folds=folds, supervised=supervised, n_jobs=n_jobs)
+    given: dict[str, Any] = {
+        "target": target, "task": task, "groups": groups, "strata": strata, "rng": rng,
+        "kind": choice.kind,
+    }  # fmt: skip
     with one_thread():
-        pooled = pool_samples(
-            reference, current, target=target, task=task, groups=groups, rng=rng, kind=choice.kind
-        )
+        alone = current is None
+        pooled = pool_alone(reference, **given) if alone else pool_samples(
+            reference, current, **given
+        )  # fmt: skip
         test = choice.build(pooled.pool)
         n_p, n_q = int(pooled.is_p.sum()), int((~pooled.is_p).sum())
-        share = n_q / n_p if ratio is None else float(ratio)
+        share = ((n_q / n_p) or 1.0) if ratio is None else float(ratio)
         rows = _sizes(sizes, n_p)
         asked: dict[str, Any] = {"power": power, "alpha": alpha, "gap": gap}
         if isinstance(test, RDivergence):
-            parts = _from_variance(test, pooled, rows, share, **asked)
+            parts = _from_losses(test, pooled, rows, share, **asked)
         else:
-            _refuse_gap(gap, groups)
+            _refuse(gap, alone=alone)
             curve = simulated_curve(
                 test, pooled, rows, share, trials=trials, alpha=alpha, n_resamples=n_resamples,
                 n_jobs=n_jobs,
@@ -140,52 +148,13 @@ def plan(
     )  # fmt: skip
 
 
-def _from_variance(
-    test: RDivergence,
-    pooled: PooledSamples,
-    rows: Sequence[int],
-    ratio: float,
-    *,
-    gap: float | None,
-    power: float,
-    alpha: float,
+def _from_losses(
+    test: RDivergence, pooled: PooledSamples, rows: Sequence[int], ratio: float, **asked: Any
 ) -> dict[str, Any]:
-    losses = prepare(test, pooled.pool, pooled.stream("fit")).losses
-    assert losses is not None
-    sides = [(losses[side], _of(pooled.pool.groups, side)) for side in (pooled.is_p, ~pooled.is_p)]
-    variances = variance_of_mean(*sides[0]), variance_of_mean(*sides[1])
-
-    def smallest(n_p: int, n_q: int) -> float:
-        error = standard_error_of_gap(n_p, n_q, *variances)
-        return smallest_detectable_gap(error, planned_critical(n_p, n_q, *variances, alpha), power)
-
-    def chance(n_p: int, n_q: int) -> float | None:
-        if gap is None:
-            return None
-        error = standard_error_of_gap(n_p, n_q, *variances)
-        return power_of_gap(gap, error, planned_critical(n_p, n_q, *variances, alpha))
-
-    needed: tuple[int | None, int | None] = (None, None)
-    if gap is not None:
-        needed = rows_needed(gap, *variances, power=power, alpha=alpha, ratio=ratio)
-        rows = sorted({*rows, needed[0]})
-    pairs = [(n, _other(n, ratio)) for n in rows]
-    held_out = is_held_out(test.model)
-    return {
-        "method": "variance",
-        "rows_p": needed[0],
-        "rows_q": needed[1],
-        "smallest_detectable_gap": smallest(len(sides[0][0]), len(sides[1][0])),
-        "variance_p": variances[0],
-        "variance_q": variances[1],
-        "curve": {
-            "n_p": [n_p for n_p, _ in pairs],
-            "n_q": [n_q for _, n_q in pairs],
-            "power": [chance(*pair) for pair in pairs],
-            "smallest_gap": [smallest(*pair) for pair in pairs],
-        },
-        "notes": {"variance": SAME_MODEL} | ({} if held_out else {"in-sample": IN_SAMPLE}),
-    }
+    prepared = prepare(test, pooled.pool, pooled.stream("fit"))
+    notes = {"variance": SAME_MODEL, "verdict": ONE_TEST}
+    notes |= {} if is_held_out(test.model) else {"in-sample": IN_SAMPLE}
+    return {**plan_from_losses(prepared, pooled, rows, ratio, **asked), "notes": notes}
 
 
 def _from_curve(curve: dict[str, list[Any]], power: float, ratio: float) -> dict[str, Any]:
@@ -193,22 +162,15 @@ def _from_curve(curve: dict[str, list[Any]], power: float, ratio: float) -> dict
     return {
         "method": "simulation",
         "rows_p": needed,
-        "rows_q": None if needed is None else _other(needed, ratio),
+        "rows_q": None if needed is None else rows_of_current(needed, ratio),
+        "rows_p_range": None,
         "smallest_detectable_gap": None,
+        "gap_range": None,
         "variance_p": None,
         "variance_q": None,
         "curve": curve,
         "notes": {"resampling": OPTIMISTIC},
     }
-
-
-def _of(groups: NDArray[np.intp] | None, side: NDArray[np.bool_]) -> NDArray[np.intp] | None:
-    return None if groups is None else groups[side]
-
-
-def _other(n_p: int, ratio: float) -> int:
-    """The number of rows of current for a number of rows of reference."""
-    return max(2, int(np.ceil(ratio * n_p)))
 
 
 def _sizes(sizes: Sequence[int] | None, n_p: int) -> list[int]:
@@ -234,11 +196,14 @@ def _check(gap: float | None, power: float, alpha: float, ratio: float | None, t
         raise InputError(f"trials must be a whole number of at least 1, got {trials!r}.")
 
 
-def _refuse_gap(gap: float | None, groups: Design) -> None:
+def _refuse(gap: float | None, *, alone: bool) -> None:
     if gap is not None:
         raise InputError(
             f"only r-div is planned for a gap in loss units, got gap={gap:g} with another test; "
             "drop gap= to plan for the difference between the two pilots."
         )
-    if groups is not None:
-        raise InputError("a plan by simulation resamples single rows, got groups=; use r-div.")
+    if alone:
+        raise InputError(
+            "only r-div is planned from one sample; any other test is planned for the difference "
+            "between two pilots, so give a current sample as well."
+        )

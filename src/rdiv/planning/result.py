@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
+from math import isinf
 from typing import Any, Literal
 
+from rdiv.inference.intervals import Interval
 from rdiv.pictures import svg_text
 from rdiv.results import SCHEMA, as_json, plain
 
@@ -20,23 +22,28 @@ class Plan:
     Parameters
     ----------
     method : {"variance", "simulation"}
-        From the variance of the pilot's losses (R-divergence), or by tests of resampled pilots.
+        From the variance of the pilot's losses, tilted to the gap (R-divergence), or by tests of
+        resampled pilots.
     rows_p, rows_q : int, optional
         Rows needed. None when no gap was given, or no simulated size had the power.
+    rows_p_range : Interval, optional
+        Between these, four of five pilots like this one would plan the rows of reference.
     smallest_detectable_gap : float, optional
         The gap that as many rows as in the pilot detect with `power`, in units of the loss.
+    gap_range : Interval, optional
+        Between these, four of five pilots like this one would put that gap.
     curve : dict of columns
-        ``n_p n_q power`` and, by variance, ``smallest_gap``; by simulation ``low high se null``:
-        the interval of the power, its standard error, and the rejection rate when both samples are
-        drawn from the pool.
+        ``n_p n_q power`` and, by variance, ``smallest_gap gap_low gap_high``: the gap with its
+        range; by simulation ``low high se null``: the interval of the power, its standard error,
+        and the rejection rate when both samples are drawn from the pool.
     gap : float, optional
         The gap to detect.
     power, alpha : float
         Probability of detecting it; level of the test.
     n_p, n_q : int
-        Rows of the pilot.
+        Rows of the pilot; ``n_q`` is 0 for a plan from the reference alone.
     variance_p, variance_q : float, optional
-        Variances of the losses of single rows.
+        Variances of the losses of single rows of the pilot.
     discrepancy, model : str
     seed : int
     notes : mapping
@@ -56,7 +63,9 @@ class Plan:
     method: Literal["variance", "simulation"]
     rows_p: int | None
     rows_q: int | None
+    rows_p_range: Interval | None
     smallest_detectable_gap: float | None
+    gap_range: Interval | None
     curve: Mapping[str, list[Any]]
     gap: float | None
     power: float
@@ -90,19 +99,30 @@ class Plan:
                 f"{self.rows_p} + {self.rows_q} rows find {what} with {asked} "
                 f"at level {self.alpha:g}."
             )
+        sizes = f"{self.n_p} + {self.n_q} rows" if self.n_q else f"The {self.n_p} rows, as many"
+        again = "" if self.n_q else " again as the current sample,"
+        if isinf(self.smallest_detectable_gap or 0.0):
+            return f"No gap can be named that {sizes}{again} would find with {asked}."
         return (
-            f"{self.n_p} + {self.n_q} rows find a gap of {self.smallest_detectable_gap:.3g} in "
-            f"mean loss with {asked} at level {self.alpha:g}."
+            f"{sizes}{again} find a gap of {self.smallest_detectable_gap:.3g} in mean loss with "
+            f"{asked} at level {self.alpha:g}."
         )
 
     def details(self) -> list[str]:
         """The numbers behind it, one line each."""
-        lines = [f"pilot: {self.n_p} reference, {self.n_q} current rows; seed {self.seed}"]
+        current = f", {self.n_q} current rows" if self.n_q else " rows, no current ones"
+        lines = [f"pilot: {self.n_p} reference{current}; seed {self.seed}"]
+        if self.rows_p_range is not None:
+            low, high = self.rows_p_range
+            lines.append(
+                f"range: four of five pilots like this one plan {low} to {high} reference rows"
+            )
         if self.method == "variance":
             lines += [
-                f"smallest gap found by the pilot's rows: {self.smallest_detectable_gap:.4g}",
-                f"variance of the loss: {self.variance_p:.4g} on reference, "
-                f"{self.variance_q:.4g} on current",
+                f"smallest gap found by the pilot's rows: {self.smallest_detectable_gap:.4g}"
+                + _range(self.gap_range),
+                f"variance of the loss: {self.variance_p:.4g} on reference"
+                + ("" if self.variance_q is None else f", {self.variance_q:.4g} on current"),
             ]
         model = "" if self.model is None else f"; model: {self.model}"
         return [*lines, f"test: {self.discrepancy}{model}"]
@@ -110,6 +130,8 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values, ready for JSON."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        for name in ("rows_p_range", "gap_range"):
+            fields[name] = None if fields[name] is None else fields[name]._asdict()
         return {"schema": SCHEMA, **plain(fields)}
 
     def to_json(self) -> str:
@@ -124,6 +146,7 @@ class Plan:
         rows, curve = self.curve["n_p"], self.curve
         axes.set(xscale="log", xlabel="rows of reference", title=f"{self.discrepancy}: a plan")
         if self.method == "variance" and self.gap is None:
+            axes.fill_between(rows, curve["gap_low"], curve["gap_high"], color="C0", alpha=0.2)
             axes.plot(rows, curve["smallest_gap"], color="C0")
             axes.axvline(self.n_p, color="0.5", linestyle=":", linewidth=1)
             axes.set(yscale="log", ylabel=f"smallest gap found ({100 * self.power:g} %)")
@@ -134,6 +157,12 @@ class Plan:
             axes.legend(fontsize="x-small", frameon=False)
         axes.plot(rows, curve["power"], color="C0")
         axes.axhline(self.power, color="0.5", linestyle=":", linewidth=1)
+        if self.rows_p_range is not None:
+            axes.axvspan(*self.rows_p_range, color="0.5", alpha=0.15)
         if self.rows_p is not None:
             axes.axvline(self.rows_p, color="0.5", linestyle=":", linewidth=1)
         axes.set(ylabel="power", ylim=(-0.02, 1.02))
+
+
+def _range(span: Interval | None) -> str:
+    return "" if span is None else f" (four of five pilots: {span.low:.3g} to {span.high:.3g})"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import OutOfReachError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.samples.pooling import PooledSamples
 from rdiv.threads import one_thread
@@ -90,24 +91,95 @@ def size_with_power(curve: dict[str, list[Any]], power: float) -> int | None:
 def resampled(
     pooled: PooledSamples, sizes: tuple[int, int], null: bool, rng: np.random.Generator
 ) -> PooledSamples:
-    """Two samples drawn with replacement from the two pilots, or both from the pool."""
-    everything = np.arange(len(pooled.pool))
-    sides = (everything, everything) if null else (
-        np.flatnonzero(pooled.is_p), np.flatnonzero(~pooled.is_p)
-    )  # fmt: skip
-    rows: NDArray[np.intp] = np.concatenate(
-        [rng.choice(side, size) for side, size in zip(sides, sizes, strict=True)]
-    )
+    """Two samples drawn with replacement from the two pilots, or both from the pool.
+
+    Whole groups are drawn, as many as hold about so many rows. With strata every stratum keeps its
+    share of each sample; where a stratum has one unit per sample (pairs), whole strata are drawn.
+    """
+    pool = pooled.pool
+    units = _units(pool.groups, pool.strata, pooled.is_p)
+    drawn = _draw_pairs(units, sizes, null, rng) if units.paired else _draw(units, sizes, null, rng)
+    rows = np.concatenate([units.rows[at] for at in drawn.units])
+    counts = np.array([len(units.rows[at]) for at in drawn.units])
     order = rng.permutation(len(rows))  # the order must not depend on the samples
-    mask = (np.arange(len(rows)) < sizes[0])[order]
     rows = rows[order]
+    groups = None if pool.groups is None else np.repeat(np.arange(len(counts)), counts)[order]
+    strata = None if pool.strata is None else np.repeat(drawn.strata, counts)[order]
     return replace(
         pooled,
-        pool=pooled.pool.take(rows),
-        is_p=mask,
+        pool=replace(pool.take(rows), groups=groups, strata=strata),
+        is_p=np.repeat(drawn.is_p, counts)[order],
         places=pooled.places[rows],
+        input_keys=pooled.input_keys[rows],
         entropy=(pooled.seed, int(rng.integers(2**53))),
     )
+
+
+class _Units(NamedTuple):
+    """Rows, or groups of rows: their places, stratum and sample."""
+
+    rows: list[NDArray[np.intp]]
+    strata: NDArray[np.intp]
+    is_p: NDArray[np.bool_]
+
+    @property
+    def paired(self) -> bool:
+        """Whether most strata have one unit of a sample or none."""
+        parts = int(self.strata.max()) + 1
+        fewest = np.minimum(*(np.bincount(self.strata[side], minlength=parts)
+                              for side in (self.is_p, ~self.is_p)))  # fmt: skip
+        return parts > 1 and float(np.median(fewest)) < 2
+
+    def size(self, side: NDArray[np.bool_]) -> float:
+        """Rows per unit of one sample."""
+        return float(np.mean([len(self.rows[at]) for at in np.flatnonzero(side)]))
+
+
+class _Drawn(NamedTuple):
+    units: NDArray[np.intp]
+    strata: NDArray[np.intp]
+    is_p: NDArray[np.bool_]
+
+
+def _units(
+    groups: NDArray[np.intp] | None, strata: NDArray[np.intp] | None, is_p: NDArray[np.bool_]
+) -> _Units:
+    codes = np.arange(len(is_p)) if groups is None else groups
+    order = np.argsort(codes, kind="stable")
+    rows = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    first = np.array([part[0] for part in rows])
+    stratum = np.zeros(len(first), np.intp) if strata is None else strata[first]
+    return _Units(rows, np.unique(stratum, return_inverse=True)[1], is_p[first])
+
+
+def _draw(units: _Units, sizes: tuple[int, int], null: bool, rng: np.random.Generator) -> _Drawn:
+    """Units of both samples, in every stratum as large a share of them as in the pilot."""
+    chosen, sides = [], []
+    for side, size in zip((units.is_p, ~units.is_p), sizes, strict=True):
+        shares = np.bincount(units.strata[side], minlength=int(units.strata.max()) + 1)
+        wanted = size / units.size(side) * shares / shares.sum()
+        for stratum, count in enumerate(np.maximum(np.round(wanted), shares > 0).astype(int)):
+            source = (units.strata == stratum) & (side | null)
+            if count:
+                chosen.append(rng.choice(np.flatnonzero(source), count))
+                sides.append(np.full(count, side is units.is_p))
+    at = np.concatenate(chosen)
+    return _Drawn(at, units.strata[at], np.concatenate(sides))
+
+
+def _draw_pairs(
+    units: _Units, sizes: tuple[int, int], null: bool, rng: np.random.Generator
+) -> _Drawn:
+    """Whole strata, each with a label of its own; for the null their units are permuted."""
+    members = [np.flatnonzero(units.strata == k) for k in range(int(units.strata.max()) + 1)]
+    both = [part for part in members if 0 < units.is_p[part].sum() < len(part)]
+    per = units.size(units.is_p) * float(np.mean([units.is_p[part].sum() for part in both]))
+    picked = rng.integers(len(both), size=max(2, round(sizes[0] / per)))
+    parts = [both[k] for k in picked]
+    sides = [units.is_p[part] for part in parts]
+    sides = [rng.permutation(side) for side in sides] if null else sides
+    labels = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    return _Drawn(np.concatenate(parts), labels, np.concatenate(sides))
 
 
 def _rejects(
@@ -120,4 +192,7 @@ def _rejects(
 ) -> bool:
     rng = np.random.default_rng(np.random.SeedSequence([*pooled.entropy, *sizes, int(null), trial]))
     with one_thread():
-        return run_test(test, resampled(pooled, sizes, null, rng), settings)[0].rejected
+        try:
+            return run_test(test, resampled(pooled, sizes, null, rng), settings)[0].rejected
+        except OutOfReachError:
+            return False

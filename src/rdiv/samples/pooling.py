@@ -15,7 +15,7 @@ from rdiv.samples.arguments import check_rng
 from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import check_columns, python_values, refuse_infinite, stack
 from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
-from rdiv.samples.logged import Prediction, read_logged
+from rdiv.samples.logged import Logged, Prediction, read_logged
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.row_keys import Keys, digest, sorted_digest
 from rdiv.samples.rows import Rows, as_rows
@@ -24,11 +24,13 @@ from rdiv.samples.sample import Sample, as_sample, encode_labels, resolve_task, 
 if TYPE_CHECKING:
     from rdiv.samples.frames import Frame
 
-__all__ = ["PooledSamples", "pool_samples", "resolve_seed"]
+__all__ = ["PooledSamples", "pool_alone", "pool_samples", "resolve_seed"]
 
 
-Stage = Literal["shuffle", "halves", "learn", "fit", "masks", "drivers"]
-_STAGES: tuple[Stage, ...] = ("shuffle", "halves", "learn", "fit", "masks", "drivers")
+Stage = Literal["shuffle", "halves", "learn", "fit", "masks", "drivers", "planning"]
+_STAGES: tuple[Stage, ...] = (
+    "shuffle", "halves", "learn", "fit", "masks", "drivers", "planning",
+)  # fmt: skip
 
 Entropy = tuple[int, ...]
 
@@ -154,15 +156,71 @@ def pool_samples(
         x = _stack_frames(sample_p.x, sample_q.x, {**named, **_prediction_roles(prediction)})
     x, y = _target(x, sample_p, sample_q, target)
     x, logged = read_logged(x, prediction, loss, n_p)
+    read = (logged, prediction, loss is not None and y is None)
+    return _pooled(x, y, read, (groups, strata), (n_p, n_q), task=task, kind=kind, rng=rng)
+
+
+def pool_alone(
+    p: Any,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    groups: Design = None,
+    strata: Design = None,
+    rng: int | np.random.Generator | None = None,
+    kind: str | None = None,
+) -> PooledSamples:
+    """Check one sample and make a pool of it; all of its rows are p.
+
+    Parameters are those of `pool_samples`; of a pair of arrays of labels the first is taken.
+
+    Examples
+    --------
+    >>> pooled = pool_alone([[0.0], [1.0]], rng=0)
+    >>> print(len(pooled.pool), pooled.is_p.all())
+    2 True
+    """
+    sample = as_sample(p, "reference")
+    _check_pair(sample, sample, target)
+    n = len(sample.x)
+    _check_sizes(n, n)
+    x: Any = sample.x
+    if not _is_array(x):
+        x = _stack_frames(x, x, {"target": target, "groups": groups, "strata": strata}).head(n)
+    x, y = _target(x, sample, sample, target)
+    y = y if sample.y is None else sample.y
+    design = (_alone(groups), _alone(strata))
+    return _pooled(x, y, (None, None, False), design, (n, 0), task=task, kind=kind, rng=rng)
+
+
+def _alone(design: Any) -> Design:
+    """Labels of one sample as those of two, of which the second is empty."""
+    return design if design is None or isinstance(design, str) else (design[0], [])
+
+
+def _pooled(
+    x: Any,
+    y: NDArray[Any] | None,
+    read: tuple[Logged | None, Prediction, bool],
+    designs: tuple[Design, Design],
+    counts: tuple[int, int],
+    *,
+    task: str | None,
+    kind: str | None,
+    rng: int | np.random.Generator | None,
+) -> PooledSamples:
+    """The pool of stacked rows: what was read off them, groups and strata, canonical order."""
+    (logged, prediction, optional), (groups, strata), (n_p, n_q) = read, designs, counts
     group_labels = design_labels(x, groups, "groups", n_p, n_q)
     strata_labels = design_labels(x, strata, "strata", n_p, n_q)
     if isinstance(groups, str):
         x = x.drop(groups)
-    x = _inputs(x, n_p + n_q, optional=loss is not None and y is None)
+    x = _inputs(x, n_p + n_q, optional=optional)
     settled = resolve_task(y, task, kind)
     y = None if settled == "density" else y
     is_p = np.arange(n_p + n_q) < n_p
-    check_design(group_labels, strata_labels, is_p)
+    if n_q:
+        check_design(group_labels, strata_labels, is_p)
 
     seed = resolve_seed(rng)
     rows = as_rows(x)
