@@ -22,12 +22,8 @@ from rdiv.discrepancies.resolve import DEFAULT_FOLDS
 from rdiv.drivers import find_drivers, moved_columns
 from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
-from rdiv.inference.intervals import (
-    Interval,
-    critical_value,
-    gap_interval,
-    smallest_detectable_gap,
-)
+from rdiv.inference.intervals import Interval, critical_value, smallest_detectable_gap
+from rdiv.inference.widened import widened_interval
 from rdiv.remarks import IN_SAMPLE
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
@@ -255,7 +251,7 @@ def _judge(answers: Answers, pooled: PooledSamples, alpha: float) -> Comparison:
         results=results,
         adjusted_pvalues=adjusted,
         losses=summarise_losses(leading.losses, leading.samples.is_p),
-        notes=_notes(answers, pooled),
+        notes=_notes(answers, pooled, alpha),
     )
 
 
@@ -268,11 +264,15 @@ def _gap(
     gap, error = answer.gap()
     if not answer.held_out:
         return gap, None
-    return gap, gap_interval(gap, error, critical_value(result.null_distribution, alpha))
+    critical = critical_value(result.null_distribution, alpha)
+    return gap, widened_interval(gap, error, critical, answer.shape(alpha), alpha)
 
 
-def _notes(answers: Answers, pooled: PooledSamples) -> dict[str, Any]:
+def _notes(answers: Answers, pooled: PooledSamples, alpha: float) -> dict[str, Any]:
     notes = {"task": pooled.pool.task, **answers.notes, "loss": answers.leading.loss}
+    asymptotic = _asymptotic(answers, alpha)
+    if asymptotic:
+        notes["asymptotic"] = asymptotic
     if answers.shared is not None:
         notes["shared loss"] = answers.shared.loss
         if not answers.shared.held_out:
@@ -282,3 +282,15 @@ def _notes(answers: Answers, pooled: PooledSamples) -> dict[str, Any]:
     if identical(pooled):
         notes["identical"] = True
     return notes
+
+
+def _asymptotic(answers: Answers, alpha: float) -> dict[str, str]:
+    """The intervals that are asymptotic, with the reason: a small or a very skewed side."""
+    asked = {"gap_interval": answers.in_use, "shared_gap_interval": answers.shared}
+    return {
+        name: why
+        for name, answer in asked.items()
+        if answer is not None
+        and answer.held_out
+        and (why := answer.shape(alpha).why_asymptotic()) is not None
+    }

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from rdiv.comparison.models import Models
 from rdiv.discrepancies.in_use import InUse, TrainedOnReference
 from rdiv.inference.engine import PermutationSettings
-from rdiv.inference.intervals import Estimate, mean_estimate
+from rdiv.inference.intervals import Estimate
 from rdiv.inference.prepared import Prepared
+from rdiv.inference.widened import LossShape, loss_shape, skewed_mean
 from rdiv.models import Model
 from rdiv.models.protocol import FittedModel, fit_model, is_given, is_held_out, loss_name
 from rdiv.results import TwoSampleResult
@@ -72,6 +73,13 @@ class Answer:
         assert observed.gap is not None
         assert observed.error is not None
         return observed.gap, observed.error
+
+    def shape(self, alpha: float) -> LossShape:
+        """How skewed, rare and few the losses of both samples are."""
+        pool = self.samples.pool
+        return loss_shape(
+            self.losses, self.samples.is_p, alpha, groups=pool.groups, strata=pool.strata
+        )
 
 
 @dataclass(frozen=True)
@@ -143,7 +151,7 @@ class Answers:
 
         def on(side: NDArray[np.bool_]) -> Estimate:
             groups = samples.pool.groups
-            return mean_estimate(won[side], alpha, None if groups is None else groups[side])
+            return skewed_mean(won[side], alpha, None if groups is None else groups[side])
 
         return Retraining(on(~samples.is_p), on(samples.is_p))
 

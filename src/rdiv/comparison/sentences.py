@@ -26,6 +26,7 @@ __all__ = [
     "RELATION",
     "SHARED_MODEL",
     "advice",
+    "asymptotic_because",
     "badge",
     "details",
     "further_looks",
@@ -59,7 +60,7 @@ INPUTS = "explained by the inputs that moved"
 RELATION = "the relation between inputs and target changed"
 
 _LONGEST = 60  # letters of a model's text that fit into a sentence
-_FOLDS = re.compile(r", \d+ folds$")
+_FOLDS = re.compile(r", \d+ folds( drawn \d+ times)?$")
 _CALLED = re.compile(r"(\w+)\(")
 
 
@@ -307,11 +308,26 @@ def split_words(found: Comparison) -> str | None:
     )
 
 
-def interval_words(interval: Interval | None, alpha: float) -> str:
-    """An interval in words, or why there is none."""
+def interval_words(interval: Interval | None, alpha: float, why: str | None = None) -> str:
+    """An interval in words, with the reason if it is asymptotic; or why there is none.
+
+    Examples
+    --------
+    >>> from rdiv.inference.intervals import Interval
+    >>> print(interval_words(Interval(-1.0, 2.0), 0.05, "only 12 current rows"))
+    95 % interval -1 to +2 (asymptotic: only 12 current rows)
+    """
     if interval is None:
         return IN_SAMPLE
-    return f"{100 * (1 - alpha):g} % interval {interval.low:+.4g} to {interval.high:+.4g}"
+    text = f"{100 * (1 - alpha):g} % interval {interval.low:+.4g} to {interval.high:+.4g}"
+    return text if why is None else f"{text} (asymptotic: {why})"
+
+
+def asymptotic_because(found: Comparison, question: str) -> str | None:
+    """Why the interval of a question is asymptotic: a small or very skewed side; None if not."""
+    name = {"in-use": "gap_interval", "r-div": "shared_gap_interval"}[question]
+    why = found.notes.get("asymptotic", {}).get(name)
+    return None if why is None else str(why)
 
 
 def details(found: Comparison) -> list[str]:
@@ -348,17 +364,23 @@ def _gap_lines(found: Comparison) -> list[str]:
         test = found.results["in-use"]
         lines.append(
             f"gap in use: {found.gap:+.4g} ({_loss(found)} {_from_to(test)}), "
-            f"{interval_words(found.gap_interval, test.alpha)}"
+            f"{_interval(found, 'in-use')}"
         )
         lines.append(f"model in use: {_in_use(test)}")
     if found.shared_gap is not None:
         test = found.results["r-div"]
         lines.append(
             f"shared gap: {found.shared_gap:+.4g} ({_shared_loss(found)} {_from_to(test)}), "
-            f"{interval_words(found.shared_gap_interval, test.alpha)}"
+            f"{_interval(found, 'r-div')}"
         )
         lines.append(f"shared model: {short_label(str(test.model))}, trained on both samples")
     return lines
+
+
+def _interval(found: Comparison, question: str) -> str:
+    interval = found.gap_interval if question == "in-use" else found.shared_gap_interval
+    alpha = found.results[question].alpha
+    return interval_words(interval, alpha, asymptotic_because(found, question))
 
 
 def _in_use(test: TwoSampleResult) -> str:
@@ -386,13 +408,32 @@ def verdict_remarks(found: Comparison) -> list[str]:
         remarks.append(f"what {SHARED_MODEL} would do was not asked")
     elif "score" not in found.results:
         remarks.append("the shared model has no gradients, so score was not asked")
+    covers = found.leading_interval is not None and _covers_0(found.leading_interval)
     if test.rejected and found.verdict != "risk shift":
+        excluding = "" if covers or found.leading_interval is None else ", so its interval excludes 0"
         remarks.append(
-            f"{found.leading} alone would reject, so its interval excludes 0, but over all "
-            f"questions the evidence is p = {found.adjusted_pvalues[found.leading]:.3g}: no risk "
-            "shift is claimed"
+            f"{found.leading} alone would reject{excluding}, but over all questions the evidence "
+            f"is p = {found.adjusted_pvalues[found.leading]:.3g}: no risk shift is claimed"
         )
+    remarks += [text for name in ("in-use", "r-div") if (text := _covering(found, name))]
     return remarks
+
+
+def _covers_0(interval: Interval) -> bool:
+    return interval.low <= 0 <= interval.high
+
+
+def _covering(found: Comparison, question: str) -> str:
+    """That a test rejects while its interval, which is wider than the test, covers 0."""
+    interval = found.gap_interval if question == "in-use" else found.shared_gap_interval
+    test = found.results.get(question)
+    if test is None or interval is None or not test.rejected or not _covers_0(interval):
+        return ""
+    return (
+        f"{question} rejects (p = {test.pvalue:.3g}), but its interval covers 0: it is wider than "
+        "the test alone asks for, because losses are skewed, few or unequal in spread. That the "
+        "samples differ for this model was shown; how large the gap is remains uncertain"
+    )
 
 
 def further_looks(alpha: float) -> str:

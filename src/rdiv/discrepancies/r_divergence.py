@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Prepared
 from rdiv.models.adapters import as_model
+from rdiv.models.cross_fit import FittedCrossFit
 from rdiv.models.protocol import FittedModel, Model, check_losses, fit_model, losses_of
 from rdiv.samples.pool import Pool
 
@@ -64,5 +65,11 @@ class RDivergence:
 
     def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
         """The same from an already fitted model, so that several tests can share a fit."""
+        gap = self._gap(fitted, pool)
+        if not isinstance(fitted, FittedCrossFit) or not fitted.others:
+            return gap
+        return replace(gap, draws=tuple(self._gap(draw, pool) for draw in fitted.draws))
+
+    def _gap(self, fitted: FittedModel, pool: Pool) -> Prepared:
         losses = check_losses(losses_of(fitted, pool), pool, "the model")
         return mean_gap(losses, studentize=self.studentize, groups=pool.groups, strata=pool.strata)
