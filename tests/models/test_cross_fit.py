@@ -106,24 +106,26 @@ class TestLosses:
     def test_they_are_those_of_five_fits_by_hand(self) -> None:
         y = X @ [1.0, 2.0, 0.0] + np.random.default_rng(4).normal(size=40)
         pool = Pool(X, y=y, task="regression")
-        fitted = CrossFit(rdiv.models.as_model(LinearRegression()), 5).fit(
-            pool, np.random.default_rng(0)
-        )
-        expected = np.empty(40)
-        for k in range(5):
-            out = fitted.fold == k
-            model = LinearRegression().fit(X[~out], y[~out])
-            expected[out] = np.square(model.predict(X[out]) - y[out])
-        np.testing.assert_allclose(fitted.losses(pool), expected, rtol=1e-9)
+        model = rdiv.models.as_model(LinearRegression())
+        for repeats, draws in ((1, 1), (4, 4), (None, 3)):
+            fitted = CrossFit(model, 5, repeats=repeats).fit(pool, np.random.default_rng(0))
+            assert len(fitted.draws) == draws
+            expected = np.empty((draws, 40))
+            for place, draw in enumerate(fitted.draws):
+                for k in range(5):
+                    out = draw.fold == k
+                    own = LinearRegression().fit(X[~out], y[~out])
+                    expected[place, out] = np.square(own.predict(X[out]) - y[out])
+            np.testing.assert_allclose(fitted.losses(pool), expected.mean(axis=0), rtol=1e-9)
 
     def test_other_rows_get_the_mean_over_the_fits(self) -> None:
         pool, other = Pool(X[:30]), Pool(X[30:])
         fitted = CrossFit(PrincipalComponents(1), 5).fit(pool, np.random.default_rng(0))
-        mean = np.mean([fit.losses(other) for fit in fitted.fits], axis=0)
-        np.testing.assert_array_equal(fitted.losses(other), mean)
-        part = pool.take(np.arange(30)[::-1])
-        mean = np.mean([fit.losses(part) for fit in fitted.fits], axis=0)
-        np.testing.assert_array_equal(fitted.losses(part), mean)
+        fits = [fit for draw in fitted.draws for fit in draw.fits]
+        assert len(fits) == 15
+        for rows in (other, pool.take(np.arange(30)[::-1])):
+            mean = np.mean([fit.losses(rows) for fit in fits], axis=0)
+            np.testing.assert_allclose(fitted.losses(rows), mean, rtol=1e-12)
 
     def test_they_are_valid_where_in_sample_ones_are_not(self) -> None:
         rng = np.random.default_rng(5)

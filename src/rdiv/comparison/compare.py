@@ -14,6 +14,7 @@ from rdiv.comparison.margins import check_margins, margin_tests
 from rdiv.comparison.models import SAME, Models, choose_models
 from rdiv.comparison.questions import Answer, Answers, ask
 from rdiv.comparison.result import Comparison
+from rdiv.comparison.sentences import USERS_WORD
 from rdiv.comparison.verdicts import closed_testing, verdict_of
 from rdiv.comparison.warnings import data_warnings
 from rdiv.comparison.why import explain
@@ -24,6 +25,7 @@ from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import Interval, critical_value, smallest_detectable_gap
 from rdiv.inference.widened import widened_interval
+from rdiv.models import Trained
 from rdiv.remarks import IN_SAMPLE
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
@@ -36,7 +38,7 @@ from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
 from rdiv.two_sample import check_level, run_test
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "admit", "compare"]
 
 INPUT_ROWS = 2000  # rows per sample that the test of the inputs uses
 
@@ -138,22 +140,48 @@ def compare(
     )  # fmt: skip
     check_level(alpha, n_resamples)
     check_margins(equivalence_margin, not_worse_than)
-    models = choose_models(
-        model, prediction=prediction, loss=loss, retrain=retrain, folds=folds,
-        supervised=has_target(reference, target), n_jobs=n_jobs,
-    )  # fmt: skip
-    taken = {"target": target, "groups": groups, "strata": strata, "loss": loss}
-    reference, current = drop_columns(reference, current, drop, {**taken, "prediction": prediction})
     with one_thread():
-        pooled = pool_samples(
-            reference, current, target=target, task=task, groups=groups, strata=strata,
-            prediction=prediction, loss=loss, rng=rng, kind=models.kind,
+        models, pooled = admit(
+            reference, current, model=model, target=target, prediction=prediction, loss=loss,
+            retrain=retrain, drop=drop, task=task, folds=folds, groups=groups, strata=strata,
+            rng=rng, n_jobs=n_jobs,
         )  # fmt: skip
         plan = _Plan(
             PermutationSettings(alpha, n_resamples, n_jobs), train_share, equivalence_margin,
             not_worse_than, drivers,
         )  # fmt: skip
         return compare_pooled(models, pooled, plan)
+
+
+def admit(
+    reference: Any,
+    current: Any,
+    *,
+    model: Any,
+    target: str | None,
+    prediction: Prediction,
+    loss: str | None,
+    retrain: Any,
+    drop: str | Sequence[str],
+    task: str | None,
+    folds: int | None,
+    groups: Design,
+    strata: Design,
+    rng: int | np.random.Generator | None,
+    n_jobs: int | None,
+) -> tuple[Models, PooledSamples]:
+    """The models of a comparison, and its two samples as one pool; settings as in `compare`."""
+    models = choose_models(
+        model, prediction=prediction, loss=loss, retrain=retrain, folds=folds,
+        supervised=has_target(reference, target), n_jobs=n_jobs,
+    )  # fmt: skip
+    taken = {"target": target, "groups": groups, "strata": strata, "loss": loss}
+    reference, current = drop_columns(reference, current, drop, {**taken, "prediction": prediction})
+    pooled = pool_samples(
+        reference, current, target=target, task=task, groups=groups, strata=strata,
+        prediction=prediction, loss=loss, rng=rng, kind=models.kind,
+    )  # fmt: skip
+    return models, pooled
 
 
 @dataclass(frozen=True)
@@ -178,6 +206,8 @@ def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Compar
         warnings=data_warnings(pooled, answers, models),
         labels=None if pooled.pool.y is None else "all",
     )
+    if models.given is not None and not isinstance(models.given, Trained):
+        found = replace(found, notes={**found.notes, "trained on": USERS_WORD})
     if plan.equivalence_margin is not None or plan.not_worse_than is not None:
         _require_held_out(leading.held_out)
         shown = margin_tests(

@@ -39,6 +39,9 @@ LARGE_SKEWNESS = 0.3
 NEARLY_CONSTANT = 0.01
 """A side with less than this share of the pooled variance has not shown its own spread."""
 
+WIDEST = 2.5
+"""Most that the correction for skewness widens a side; beyond, it says nothing."""
+
 Floats = NDArray[np.float64]
 
 
@@ -123,7 +126,8 @@ def loss_shape(
     parts = [_unit_parts(losses, side, groups) for side in (is_p, ~is_p)]
     variances = [float((part**2).sum()) for part in parts]
     counts = [len(part) for part in parts]
-    freedom = welch_freedom(*counts, *(c * v for c, v in zip(counts, variances, strict=True)))
+    unbiased = [c * v * c / max(c - 1, 1) for c, v in zip(counts, variances, strict=True)]
+    freedom = welch_freedom(*counts, *unbiased)
     whole = sum(variances) ** 1.5
     sides = [
         Side(
@@ -137,9 +141,7 @@ def loss_shape(
     return LossShape(freedom, sides[0], sides[1], what)
 
 
-def _unit_parts(
-    losses: Floats, side: NDArray[np.bool_], groups: NDArray[np.intp] | None
-) -> Floats:
+def _unit_parts(losses: Floats, side: NDArray[np.bool_], groups: NDArray[np.intp] | None) -> Floats:
     """What every unit adds to the error of the mean of its side."""
     off = (losses[side] - losses[side].mean()) / int(side.sum())
     if groups is None:
@@ -179,7 +181,8 @@ def widened_interval(
     Notes
     -----
     Each end is the farthest of three: the permutation quantile, Student's quantile with Welch's
-    degrees of freedom, and the same after Hall's (1992) correction for skewness. A side whose
+    degrees of freedom, and the same after Hall's (1992) correction for skewness (at most 2.5 times
+    as far). A side whose
     losses are nearly constant may hold losses that it has not shown: the end moves at least that
     far.
 
@@ -195,24 +198,21 @@ def widened_interval(
     """
     low, high = gap_interval(gap, error, critical)
     if error > 0:
-        ends = one_sided_limits(gap, error, shape.freedom, shape.skewness, alpha / 2)
-        plain = one_sided_limits(gap, error, shape.freedom, 0.0, alpha / 2)
-        low, high = min(low, ends.low, plain.low), max(high, ends.high, plain.high)
+        ends = _skewed_ends(gap, error, shape.freedom, shape.skewness, alpha)
+        low, high = min(low, ends.low), max(high, ends.high)
     below = max(shape.q.unseen.low, shape.p.unseen.high)
     above = max(shape.q.unseen.high, shape.p.unseen.low)
     return Interval(min(low, gap - below), max(high, gap + above))
 
 
-def skewed_mean(
-    numbers: Floats, alpha: float, groups: NDArray[np.intp] | None = None
-) -> Estimate:
+def skewed_mean(numbers: Floats, alpha: float, groups: NDArray[np.intp] | None = None) -> Estimate:
     """The mean of independent numbers (or groups) with Student's interval, wider where skewed.
 
     Examples
     --------
     >>> found = skewed_mean(np.array([0.0, 1.0, 1.0, 2.0, 2.0, 6.0]), 0.05)
     >>> print(found.value, round(found.low, 1), round(found.high, 1))
-    2.0 -0.2 8.1
+    2.0 -0.2 7.5
     """
     mean = float(numbers.mean())
     parts = _unit_parts(numbers, np.ones(len(numbers), dtype=bool), groups)
@@ -224,9 +224,18 @@ def skewed_mean(
         return Estimate(mean, mean, mean)
     error = float(np.sqrt(variance * units / (units - 1)))
     skewness = float((parts**3).sum()) / variance**1.5
-    plain = one_sided_limits(mean, error, units - 1, 0.0, alpha / 2)
-    ends = one_sided_limits(mean, error, units - 1, skewness, alpha / 2)
-    return Estimate(mean, min(plain.low, ends.low), max(plain.high, ends.high))
+    return Estimate(mean, *_skewed_ends(mean, error, units - 1, skewness, alpha))
+
+
+def _skewed_ends(
+    value: float, error: float, freedom: float, skewness: float, alpha: float
+) -> Interval:
+    """Student's interval; an end is farther where Hall's correction moves it out."""
+    plain = one_sided_limits(value, error, freedom, 0.0, alpha / 2)
+    moved = one_sided_limits(value, error, freedom, skewness, alpha / 2)
+    half = plain.high - value
+    low, high = min(plain.low, moved.low), max(plain.high, moved.high)
+    return Interval(max(low, value - WIDEST * half), min(high, value + WIDEST * half))
 
 
 def _stratified(

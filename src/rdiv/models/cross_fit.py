@@ -85,7 +85,9 @@ class CrossFit:
         if is_held_out(self.model):
             raise InputError(f"{self.model!r} needs no folds; pass it as it is.")
         times = self.repeats
-        if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
+        if times is not None and (
+            isinstance(times, bool) or not isinstance(times, int) or times < 1
+        ):
             raise InputError(f"repeats must be a whole number of at least 1, got {times!r}.")
 
     def __str__(self) -> str:
