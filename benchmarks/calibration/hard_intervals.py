@@ -162,12 +162,13 @@ INTRO = """\
 
 How often the 95 % interval of the gap in `rdiv.compare` misses the truth, below or above, over
 {draws:,} draws a line, half as many with folds ({resamples} permutations). Losses are given, and
-their true gap is known; the lines of ridge in folds are about the models that were fitted. `q* alone` is the interval that
-takes the permutation quantile and nothing else: `gap +- q* se`. *Flagged*: the share of draws whose
-interval the panel, the page and the JSON mark as asymptotic, because a side is small (fewer than 30
-rows), very skewed or nearly constant. Lines that are flagged in at least half of the draws promise
-nothing; in all others misses are at most {most}. Seeds of these draws were not used to choose the
-rule. Command:
+their true gap is known; the lines of ridge in folds are about the models that were fitted.
+
+`q*` alone is the interval that takes the permutation quantile and nothing else: `gap +- q* se`.
+*Flagged*: the share of draws whose interval the panel, the page and the JSON mark as asymptotic,
+because a side is small (fewer than 30 rows), very skewed or constant. Lines that are flagged in at
+least half of the draws promise nothing; in all others misses are to be at most {most}. The draws
+that chose the rule had other seeds. Command:
 `python benchmarks/calibration/hard_intervals.py --out docs/measured/interval_hard_cases.md`.
 
 | losses | rows | misses (95 % interval) | below | above | `q*` alone | flagged |
