@@ -320,7 +320,7 @@ def permutations_for(levels: int, alpha: float, asked: int | None) -> int:
         return max(DEFAULT_RESAMPLES, 5 * (least + 1) - 1)
     if asked < least:
         raise InputError(
-            f"{asked} permutations can never find a shift among {levels} levels at alpha = "
+            f"{asked} permutations can never find a shift among {levels} tests at alpha = "
             f"{alpha:g}; use at least {least}, or leave the number out."
         )
     return asked

@@ -28,7 +28,7 @@ CLONE_ROWS = (50, 5000)
 """Fewest and most reference rows that a copy of a frozen model is trained on."""
 
 CLONE_FOLDS = 5
-CLONE_ALPHA = 0.01
+CLONE_ALPHA = 0.001
 
 
 def data_warnings(pooled: PooledSamples, answers: Answers, models: Models) -> tuple[str, ...]:
