@@ -111,7 +111,7 @@ def compare_many(
         reasons = ", ".join(f"{name} has {why}" for name, why in list(short.items())[:3])
         raise InputError(f"there is no level to compare: {reasons}; give larger ones.")
     own = {name: samples[name] for name in tested}
-    no_runs = why_no_runs(own, groups=groups, strata=strata)
+    whole, no_runs = _in_a_row(own, groups, strata)
     members = len(tested) + (no_runs is None)
     family = Family(members, alpha, correction, n_resamples, resolve_seed(rng))
     settings: dict[str, Any] = {
@@ -126,7 +126,10 @@ def compare_many(
         for place, name in enumerate(tested, 1):
             at(place)
             found[name] = _compare(f"level {name}", reference, samples[name], settings)
-    run = None if no_runs else _run_of_levels(reference, own, settings, found[tested[0]])
+    run = None
+    if no_runs is None:
+        tested_sizes = {name: sizes[name] for name in tested}
+        run = _run_of_levels(reference, whole, tested_sizes, settings, found[tested[0]])
     judged = family.judged(found, run)
     levels = [judged.get(name, Level(name, sizes[name], skipped=short[name])) for name in sizes]
     together = family.together(levels, by)
@@ -372,18 +375,34 @@ def _compare(what: str, reference: Any, current: Any, settings: dict[str, Any]) 
         raise InputError(f"{what}: {error}") from error
 
 
+def _in_a_row(
+    samples: Mapping[str, Any], groups: str | None, strata: str | None
+) -> tuple[Any, str | None]:
+    """All levels as one sample, or why they are not tested in a row."""
+    why = why_no_runs(samples, groups=groups, strata=strata)
+    if why is not None:
+        return None, why
+    try:
+        return joined(list(samples.values())), None
+    except ValueError:
+        return None, "levels with different columns or types"
+
+
 def _run_of_levels(
-    reference: Any, samples: Mapping[str, Any], settings: Mapping[str, Any], one: Comparison
+    reference: Any,
+    whole: Any,
+    sizes: Mapping[str, int],
+    settings: Mapping[str, Any],
+    one: Comparison,
 ) -> LevelRun | None:
     """Test consecutive levels together, by the model that the verdict of a level is about."""
     task = one.notes["task"]
     names = ("model", "target", "prediction", "loss", "retrain", "drop", "folds", "groups")
     given = {name: settings[name] for name in (*names, "strata", "rng", "n_jobs")}
-    sizes = {name: len(as_sample(sample, name).x) for name, sample in samples.items()}
     permutations = PermutationSettings(settings["alpha"], settings["n_resamples"])
     with one_thread():
         models, pooled = admit(
-            reference, joined(list(samples.values())),
+            reference, whole,
             task=settings["task"] if task == "density" else task, **given,
         )  # fmt: skip
         share = settings["train_share"]
