@@ -55,6 +55,9 @@ calibrate: $(DEV) ## count false alarms at length and rewrite docs/measured/cali
 	$(PYTHON) benchmarks/calibration/moved.py --save benchmarks/studies/journals/calibration_moved.json --out docs/measured/calibration_moved.md
 	$(PYTHON) benchmarks/calibration/margins.py --out docs/measured/calibration_margins.md
 	$(PYTHON) benchmarks/calibration/levels.py --out docs/measured/calibration_levels.md
+	$(PYTHON) benchmarks/calibration/hard_intervals.py --out docs/measured/interval_hard_cases.md
+	$(PYTHON) benchmarks/calibration/fold_luck.py --out docs/measured/fold_luck.md
+	$(PYTHON) benchmarks/calibration/frozen_word.py --out docs/measured/frozen_word.md
 	$(PYTHON) benchmarks/calibration/networks.py --out docs/measured/calibration_networks.md
 
 docs: $(DEV) ## regenerate every generated page and picture, and build site/

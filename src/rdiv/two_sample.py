@@ -364,8 +364,21 @@ class _Run:
             seed=self.pooled.seed,
             risk_p=observed.risk_p,
             risk_q=observed.risk_q,
-            notes={**self.notes, **prepared.notes, **part_pvalues(prepared, null)},
+            notes={
+                **self.notes,
+                **prepared.notes,
+                **part_pvalues(prepared, null),
+                **self._fold_draws(prepared),
+            },
         )
+
+    def _fold_draws(self, prepared: Prepared) -> dict[str, Any]:
+        """A note with the p-value that every single draw of the folds would have given."""
+        if not prepared.draws:
+            return {}
+        together = combined({str(place): test for place, test in enumerate(prepared.draws)})
+        found = part_pvalues(together, self.permuted(together))["pvalues"]
+        return {"fold draws": {"draws": len(found), "pvalues": list(found.values())}}
 
 
 def part_pvalues(prepared: Prepared, null: Null) -> dict[str, dict[str, float]]:

@@ -90,7 +90,7 @@ def test_a_report_of_all_levels(run: Run, months: Path, tmp_path: Path) -> None:
     [
         (["jan.csv", "feb.csv", "--by", "age"], ["--by splits one CURRENT"]),
         (["year.csv", "--by", "moth"], ["'moth'", "is not in current"]),
-        (["year.csv", "--by", "month", "--resamples", "40"], ["40 permutations", "at least 59"]),
+        (["year.csv", "--by", "month", "--resamples", "40"], ["40 permutations", "at least 79"]),
         (["jan.csv", "feb.csv", "--correction", "none"], ["unknown correction", "holm, bh"]),
         (["-", "-"], ["only one table"]),
         (["apr.csv", "apr.csv"], ["no level to compare", "fewer than the 20"]),
@@ -105,3 +105,26 @@ def test_what_makes_no_sense_is_refused(
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.count("\n") == 1
     assert all(word in ran.err for word in words), ran.err
+
+
+def test_ten_worse_days_count_together(run: Run, tmp_path: Path) -> None:
+    """No day alone is shown to be worse; as one sample they are, in words, JSON, page and code."""
+    from tests.comparison.test_levels import days
+
+    gaps = [0.33, 0.61, 0.45, 0.38, 0.52, 0.41, 0.36, 0.47, 0.55, 0.4]
+    reference, current = days(gaps, seed=1)
+    reference.write_csv(tmp_path / "reference.csv")
+    current.write_csv(tmp_path / "days.csv")
+    given = ("compare", tmp_path / "reference.csv", tmp_path / "days.csv", "--by", "day")
+    given = (*given, "--loss", "loss", "--html", tmp_path / "page.html", "--fail-on-shift")
+    ran = run(*given)
+    assert ran.code == 1
+    assert "No shift was shown in any of 10 levels of day alone, but d00 to d09 together" in ran.out
+    assert "in a row: d00 to d09 all lie above the reference; as one sample: worse" in ran.out
+    document = json.loads(run(*given, "--json", "-").out)
+    assert (document["verdict"], document["run"]["shown"]) == ("risk shift", True)
+    assert {level["verdict"] for level in document["levels"]} == {"no shift"}
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "In a row: d00 to d09 all lie above the reference" in page
+    assert "No level alone is enough to show it" in page
+    assert run(*given, "--min-gap", 5).code == 0

@@ -7,6 +7,8 @@ import json
 from html import unescape
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 from tests.cli.conftest import Run
 
@@ -91,3 +93,26 @@ def test_a_missing_package_is_named(
     assert (ran.code, ran.out) == (2, "")
     assert 'jinja2; install it with pip install "rdiv[cli]"' in ran.err
     assert not (tmp_path / "r.html").exists()
+
+
+def test_what_the_page_says_about_its_own_promises(run: Run, tmp_path: Path) -> None:
+    """A small side makes intervals asymptotic; every family spends alpha; folds were drawn anew."""
+    rng = np.random.default_rng(6)
+    frames = [
+        pl.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "y": rng.normal(size=n)})
+        for n in (60, 24)
+    ]
+    for frame, name in zip(frames, ("p", "q"), strict=True):
+        pl.concat([frame, frame.head(3)]).write_csv(tmp_path / f"{name}.csv")
+    given = ("compare", tmp_path / "p.csv", tmp_path / "q.csv", "--target", "y", "--model", "ridge")
+    ran = run(*given, "--html", tmp_path / "page.html")
+    document = json.loads(run(*given, "--json", "-").out)
+    page = unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "(asymptotic: only 27 current rows)" in ran.out
+    assert "(asymptotic: only 27 current rows)" in page
+    assert document["notes"]["asymptotic"] == {"shared_gap_interval": "only 27 current rows"}
+    assert "each spend alpha: each family is held to 0.05 by itself" in page
+    assert "means over 3 draws of the folds" in ran.out
+    assert "Losses in folds are means over 3 draws of the folds" in page
+    assert len(document["results"]["r-div"]["notes"]["fold draws"]["pvalues"]) == 3
+    assert "repeat a row of their own sample" in page

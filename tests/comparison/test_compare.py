@@ -25,7 +25,9 @@ from tests.comparison.conftest import (
 
 import rdiv
 from rdiv.comparison import compare as comparison
+from rdiv.comparison.sentences import verdict_remarks
 from rdiv.discrepancies import InUse
+from rdiv.inference.intervals import critical_value, gap_interval
 from rdiv.models import Frozen, Ridge
 
 ALONE = {"model": Deployed(), "retrain": None, "drivers": False}
@@ -224,7 +226,7 @@ class TestTheInterval:
         alpha=st.sampled_from([0.05, 0.1, 0.25]),
         trained=st.booleans(),
     )
-    def test_it_excludes_0_exactly_when_the_test_rejects(
+    def test_it_excludes_0_only_when_the_test_rejects_and_says_so_otherwise(
         self, seed: int, sizes: tuple[int, int], shift: float, digits: int, alpha: float,
         trained: bool,
     ) -> None:  # fmt: skip
@@ -236,7 +238,17 @@ class TestTheInterval:
         gap, (low, high) = found.leading_gap, found.leading_interval
         assert (found.shared_gap, found.gap) == ((gap, None) if trained else (None, gap))
         assert low <= gap <= high
-        assert (low > 0 or high < 0) == found.results[found.leading].rejected
+        test = found.results[found.leading]
+        inner = gap_interval(
+            gap, abs(gap) / test.ranked if 0 < test.ranked < np.inf else 0.0,
+            critical_value(test.null_distribution, alpha),
+        )  # fmt: skip
+        assert low <= inner.low + 1e-9
+        assert high >= inner.high - 1e-9
+        covers = low <= 0 <= high
+        assert test.rejected or covers
+        said = [text for text in verdict_remarks(found) if "but its interval covers 0" in text]
+        assert len(said) == (test.rejected and covers)
 
     def test_that_of_the_model_in_use_goes_with_its_own_test(self) -> None:
         rejected = set()

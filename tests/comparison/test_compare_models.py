@@ -91,7 +91,7 @@ def test_the_document() -> None:
     document = json.loads(found.to_json())
     assert document == found.to_dict()
     assert set(document) == {
-        "schema", "verdict", "correction", "alpha", "n_resamples", "seed", "by", "levels",
+        "schema", "verdict", "correction", "alpha", "n_resamples", "seed", "by", "run", "levels",
     }  # fmt: skip
     assert (document["schema"], document["by"], document["correction"]) == (2, "model", "bh")
     assert [level["name"] for level in document["levels"]] == list(MODELS)

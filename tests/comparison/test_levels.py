@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from tests.cli.conftest import table
 import rdiv
 from rdiv.comparison.levels import FEWEST_ROWS, Family, permutations_for
 from rdiv.comparison.levels_result import Level
+from rdiv.inference.intervals import Interval
 from rdiv.inference.multiplicity import Correction
 from rdiv.progress import progress_sent_to
 
@@ -54,16 +56,20 @@ def slow_bh(pvalues: list[float]) -> list[float]:
 
 
 def expected_levels(
-    comparisons: list[rdiv.Comparison], correction: str, alpha: float
+    comparisons: list[rdiv.Comparison], correction: str, alpha: float, run: Any = "none"
 ) -> list[tuple[dict[str, float], str]]:
-    """Adjusted p-values and the verdict of every level, by the slow way."""
+    """Adjusted p-values and the verdict of every level, by the slow way.
+
+    Runs of levels are one more member of the family, with a p-value of 1 where there are none.
+    """
     slow = {"holm": slow_holm, "bh": slow_bh}[correction]
-    wholes = slow([one.pvalue for one in comparisons])
-    factor = float(len(comparisons))
+    row = [] if run == "none" else [1.0 if run is None else run.pvalue]
+    wholes = slow([one.pvalue for one in comparisons] + row)
+    factor = float(len(wholes))
     if correction == "bh":
         factor /= max(sum(whole <= alpha for whole in wholes), 1)
     found = []
-    for one, whole in zip(comparisons, wholes, strict=True):
+    for one, whole in zip(comparisons, wholes[: len(comparisons)], strict=True):
         parts = {
             name: min(1.0, max(whole, factor * pvalue))
             for name, pvalue in one.adjusted_pvalues.items()
@@ -83,11 +89,11 @@ def test_levels_are_those_of_compare_at_a_share_of_alpha() -> None:
     reference = regression(120, 0)
     days = {"mon": regression(80, 1), "tue": regression(80, 2, 2.0), "wed": regression(80, 3)}
     found = rdiv.compare_many(reference, days, **FAST)
-    alone = [rdiv.compare(reference, day, alpha=0.05 / 3, **FAST) for day in days.values()]
+    alone = [rdiv.compare(reference, day, alpha=0.05 / 4, **FAST) for day in days.values()]
     for level, one in zip(found.levels, alone, strict=True):
         assert level.comparison is not None
         assert level.comparison.to_dict() == one.to_dict()
-    expected = expected_levels(alone, "holm", 0.05)
+    expected = expected_levels(alone, "holm", 0.05, found.run)
     for level, (adjusted, verdict) in zip(found.levels, expected, strict=True):
         assert list(level.adjusted_pvalues) == ["together", "in-use", "r-div", "score"]
         assert dict(level.adjusted_pvalues) == pytest.approx(adjusted)
@@ -105,7 +111,7 @@ def test_benjamini_hochberg_judges_parts_by_how_many_levels_were_selected() -> N
     days = {f"day {i}": regression(80, i, 2.5 if i < 3 else 1.0) for i in range(1, 6)}
     found = rdiv.compare_many(regression(120, 0), days, correction="bh", **FAST)
     comparisons = [level.comparison for level in found.tested]
-    expected = expected_levels(comparisons, "bh", 0.05)  # type: ignore[arg-type]
+    expected = expected_levels(comparisons, "bh", 0.05, found.run)  # type: ignore[arg-type]
     assert sum(level.shifted for level in found.levels) == 2
     for level, (adjusted, verdict) in zip(found.tested, expected, strict=True):
         assert dict(level.adjusted_pvalues) == pytest.approx(adjusted)
@@ -228,9 +234,9 @@ def test_permutations_are_raised_or_refused() -> None:
         permutations_for(20, 0.05, 398)
     days = {f"{i}": regression(20, i) for i in range(12)}
     found = rdiv.compare_many(regression(40, 99), days, model="ridge", drivers=False, rng=0)
-    assert (found.n_resamples, found.raised) == (1199, True)
+    assert (found.n_resamples, found.raised) == (1299, True)
     assert "raised because there are so many levels" in str(found)
-    with pytest.raises(ValueError, match="at least 239"):
+    with pytest.raises(ValueError, match="at least 259"):
         rdiv.compare_many(regression(40, 99), days, **FAST)
 
 
@@ -248,7 +254,7 @@ def test_levels_of_a_column_are_no_input() -> None:
     assert [level.name for level in found.levels] == ["1", "2", "3", "(missing)"]
     assert [level.rows for level in found.levels] == [60, 60, 60, 30]
     second = current.filter(pl.col("month") == 2).drop("month")
-    alone = rdiv.compare(reference.drop("month"), second, alpha=0.05 / 4, **settings)
+    alone = rdiv.compare(reference.drop("month"), second, alpha=0.05 / 5, **settings)
     assert found.levels[1].comparison is not None
     assert found.levels[1].comparison.to_json() == alone.to_json()
     assert found.headline().startswith("1 of 4 levels of month shifted: 2 (")
@@ -308,3 +314,80 @@ def test_every_level_is_counted_as_it_starts() -> None:
     with progress_sent_to(said.append):
         rdiv.compare_many(regression(40, 0), days, **FAST)
     assert any(text.startswith("level 1 of 2") for text in said)
+
+
+def days(gaps: list[float], seed: int, rows: int = 40) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A table of losses, and one of as many days as gaps, each worse by its own."""
+    rng = np.random.default_rng(seed)
+    current = [
+        pl.DataFrame({"day": [f"d{k:02d}"] * rows, "loss": 1.6 * rng.exponential(size=rows) + gap})
+        for k, gap in enumerate(gaps)
+    ]
+    return pl.DataFrame({"loss": 1.6 * rng.exponential(size=50 * rows)}), pl.concat(current)
+
+
+class TestLevelsInARow:
+    def test_ten_days_of_which_none_alone_is_shown(self) -> None:
+        """Fails where only single levels are judged."""
+        gaps = [0.33, 0.61, 0.45, 0.38, 0.52, 0.41, 0.36, 0.47, 0.55, 0.4]
+        reference, current = days(gaps, seed=1)
+        found = rdiv.compare_many(reference, current, by="day", loss="loss", rng=0)
+        assert not any(level.verdict == "risk shift" for level in found.levels)
+        assert (found.verdict, found.shifted, found.run_shown) == ("risk shift", True, True)
+        assert found.run is not None
+        assert found.run.interval is not None
+        assert (found.run.direction, found.run.interval.low > 0) == ("worse", True)
+        assert "together changed the loss: worse" in found.headline()
+        assert f"in a row: {found.run.name()} all lie above the reference" in str(found)
+        assert json.loads(found.to_json())["run"]["levels"] == list(found.run.levels)
+
+    def test_its_numbers_by_hand(self) -> None:
+        reference, current = days([0.9, 0.8, 1.1], seed=4)
+        found = rdiv.compare_many(reference, current, by="day", loss="loss", rng=0)
+        assert found.run is not None
+        assert found.run.levels == ("d00", "d01", "d02")
+        gap = current["loss"].mean() - reference["loss"].mean()  # type: ignore[operator]
+        assert found.run.gap == pytest.approx(gap)
+        assert found.run.rows == 120
+        wholes = [level.comparison.pvalue for level in found.tested if level.comparison]
+        assert found.run.adjusted_pvalue == pytest.approx(
+            slow_holm([*wholes, found.run.pvalue])[-1]
+        )
+
+    @pytest.mark.parametrize(
+        ("count", "change", "why"),
+        [
+            (2, {}, "fewer than 3 levels"),
+            (3, {"groups": "who"}, "groups with rows in several levels"),
+            (3, {"strata": "who"}, "strata"),
+        ],
+    )
+    def test_where_they_are_not_tested(self, count: int, change: dict[str, Any], why: str) -> None:
+        reference, current = days([0.0] * count, seed=3)
+        reference = reference.with_columns(
+            who=pl.Series(np.arange(len(reference)) % 20 + 100 * ("groups" in change))
+        )
+        current = current.with_columns(who=pl.Series(np.arange(40 * count) % 20))
+        found = rdiv.compare_many(reference, current, by="day", loss="loss", rng=0, **change)
+        assert (found.run, found.no_runs) == (None, why)
+
+    def test_models_are_no_levels_in_a_row(self) -> None:
+        p, q = regression(60, 0), regression(60, 1)
+        models = {"a": "ridge", "b": "gmm", "c": "pca"}
+        found = rdiv.compare_models(p, q, models, rng=0, drivers=False, n_resamples=99)
+        assert found.run is None
+        assert "in a row" not in str(found)
+
+
+class TestLevelsWhoseIntervalAndVerdictDisagree:
+    def remark(self, interval: tuple[float, float], whole: float, in_use: float) -> str:
+        adjusted = {"together": whole, "in-use": in_use}
+        one = replace(ONE, gap=0.4, gap_interval=Interval(*interval))
+        verdict = "risk shift" if in_use <= 0.05 else "no shift"
+        return Level("tue", 80, verdict=verdict, adjusted_pvalues=adjusted, comparison=one).remark()  # type: ignore[arg-type]
+
+    def test_each_gets_its_sentence(self) -> None:
+        assert "tue: a risk shift was shown (p = 0.02)" in self.remark((-0.1, 0.9), 0.02, 0.02)
+        assert "its interval excludes 0" in self.remark((0.1, 0.9), 0.2, 0.2)
+        assert self.remark((0.1, 0.9), 0.02, 0.02) == ""
+        assert self.remark((-0.1, 0.9), 0.2, 0.2) == ""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import ttest_1samp
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from tests.comparison.conftest import Deployed, FirstColumn, X, Zero, quick, regression
+from tests.inference.slow_widened import slow_mean
 
 from rdiv.comparison.questions import FEWEST_TRAINED
 from rdiv.discrepancies import InUse
@@ -19,12 +19,6 @@ from rdiv.samples.pooling import pool_samples
 from rdiv.two_sample import split_reference
 
 NOT_ASKED = "no model in use was measured: rdiv would train it on 49 reference rows, fewer than 50"
-
-
-def interval(numbers: np.ndarray, alpha: float = 0.05) -> tuple[float, float, float]:
-    """The mean and Student's interval, by scipy."""
-    low, high = ttest_1samp(numbers, 0).confidence_interval(1 - alpha)
-    return float(numbers.mean()), float(low), float(high)
 
 
 class TestTheModelInUse:
@@ -95,8 +89,8 @@ class TestRetraining:
         frame = pl.DataFrame({"x": x, "y": y, "forecast": y + 1})
         found = quick(frame[:30], frame[30:], target="y", prediction="forecast", retrain=Zero())
         won = 1 - np.square(y)
-        assert tuple(found.retraining.current) == pytest.approx(interval(won[30:]))
-        assert tuple(found.retraining.reference) == pytest.approx(interval(won[:30]))
+        assert tuple(found.retraining.current) == pytest.approx(slow_mean(won[30:]))
+        assert tuple(found.retraining.reference) == pytest.approx(slow_mean(won[:30]))
 
     def test_by_hand_for_a_model_that_rdiv_trains(self) -> None:
         reference, current = regression(noise=2.0, n_p=110)
@@ -107,8 +101,8 @@ class TestRetraining:
         won = used - shared.losses(pooled.pool)[split.rows]
         found = quick(reference, current, model="ridge", alpha=0.1).retraining
         is_p = split.tested.is_p
-        assert tuple(found.current) == pytest.approx(interval(won[~is_p], 0.1))
-        assert tuple(found.reference) == pytest.approx(interval(won[is_p], 0.1))
+        assert tuple(found.current) == pytest.approx(slow_mean(won[~is_p], 0.1))
+        assert tuple(found.reference) == pytest.approx(slow_mean(won[is_p], 0.1))
 
     def test_it_is_what_the_mean_losses_say(self) -> None:
         found = quick(*regression(noise=2.0, n_p=100), model="ridge")
@@ -125,7 +119,7 @@ class TestRetraining:
         found = quick(frame[:100], frame[100:], **how, **design).retraining.current
         won = 1 - np.square(y[100:])
         assert found.value == pytest.approx(won.mean())
-        half = interval(won)[2] - won.mean()
+        half = slow_mean(won)[2] - won.mean()
         if not design:
             assert found.high - found.value == pytest.approx(half)
             return

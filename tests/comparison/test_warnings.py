@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 from tests.comparison.conftest import Deployed, X, quick, regression
 
+from rdiv.models import Frozen
+
 ALONE: dict[str, Any] = {"model": Deployed(), "retrain": None}
 FAR = np.array([0.0, 20.0])
 
@@ -96,3 +98,59 @@ def test_a_model_that_was_trained_on_compared_rows() -> None:
     assert about(
         found, f"{count} rows of the table that the model was trained on stand in the compared"
     )
+
+
+class TestRepeatedRows:
+    def tables(self, **more: Any) -> list[pl.DataFrame]:
+        rng = np.random.default_rng(3)
+        made = []
+        for rows in (60, 50):
+            frame = pl.DataFrame({"a": rng.normal(size=rows), "b": rng.normal(size=rows)})
+            made.append(pl.concat([frame, frame.head(12)]).with_columns(**more))
+        return made
+
+    def test_their_share_is_said_and_groups_are_suggested(self) -> None:
+        found = quick(*self.tables(), model="gmm")
+        text = "17.9 % of the rows (24 of 134) repeat a row of their own sample."
+        assert about(found, text)
+        assert about(found, "give that column as groups")
+
+    def test_not_where_groups_are_given_or_values_are_few(self) -> None:
+        p, q = self.tables()
+        p, q = (
+            one.with_columns(who=pl.Series(np.arange(len(one)) // 4 + start))
+            for one, start in ((p, 0), (q, 100))
+        )
+        assert not about(quick(p, q, model="gmm", groups="who"), "repeat a row")
+        few = np.random.default_rng(0).integers(0, 3, size=(2, 80, 2)).astype(float)
+        assert not about(quick(few[0], few[1], model="gmm"), "repeat a row")
+
+
+class TestAFrozenModelThatIsTooGood:
+    def drawn(self, seed: int, on_reference: bool) -> Any:
+        from sklearn.neighbors import KNeighborsRegressor
+
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(400, 2))
+        y = x[:, 0] + rng.normal(size=400)
+        rows = slice(0, 120) if on_reference else slice(280, 400)
+        model = KNeighborsRegressor(3).fit(x[rows], y[rows])
+        frozen = Frozen(model, trained_on="neither")
+        return quick((x[:120], y[:120]), (x[120:200], y[120:200]), model=frozen, retrain=None)
+
+    def test_one_that_was_trained_on_the_reference_gives_itself_away(self) -> None:
+        found = self.drawn(0, on_reference=True)
+        assert about(found, "gives itself away")
+        assert "of a copy that was trained on other reference rows" in str(found)
+
+    def test_others_do_not(self) -> None:
+        assert not any(about(self.drawn(s, False), "gives itself away") for s in range(4))
+
+    def test_its_word_is_repeated(self) -> None:
+        found = self.drawn(1, on_reference=False)
+        assert "is your word" in found.notes["trained on"]
+        assert "remark: that the model in use was trained on neither sample is your word" in str(
+            found
+        )
+        x = np.random.default_rng(0).normal(size=(120, 2))
+        assert "trained on" not in quick(x[:60], x[60:], model="gmm").notes

@@ -10,6 +10,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import rdiv
+from rdiv.discrepancies import RDivergence
 from rdiv.models import (
     BY_NAME,
     Boosting,
@@ -19,7 +20,7 @@ from rdiv.models import (
     PrincipalComponents,
     Ridge,
 )
-from rdiv.models.cross_fit import fold_of_rows
+from rdiv.models.cross_fit import fold_draws, fold_of_rows
 from rdiv.samples import Pool, pool_samples
 
 pytestmark = pytest.mark.trains
@@ -106,24 +107,26 @@ class TestLosses:
     def test_they_are_those_of_five_fits_by_hand(self) -> None:
         y = X @ [1.0, 2.0, 0.0] + np.random.default_rng(4).normal(size=40)
         pool = Pool(X, y=y, task="regression")
-        fitted = CrossFit(rdiv.models.as_model(LinearRegression()), 5).fit(
-            pool, np.random.default_rng(0)
-        )
-        expected = np.empty(40)
-        for k in range(5):
-            out = fitted.fold == k
-            model = LinearRegression().fit(X[~out], y[~out])
-            expected[out] = np.square(model.predict(X[out]) - y[out])
-        np.testing.assert_allclose(fitted.losses(pool), expected, rtol=1e-9)
+        model = rdiv.models.as_model(LinearRegression())
+        for repeats, draws in ((1, 1), (4, 4), (None, 3)):
+            fitted = CrossFit(model, 5, repeats=repeats).fit(pool, np.random.default_rng(0))
+            assert len(fitted.draws) == draws
+            expected = np.empty((draws, 40))
+            for place, draw in enumerate(fitted.draws):
+                for k in range(5):
+                    out = draw.fold == k
+                    own = LinearRegression().fit(X[~out], y[~out])
+                    expected[place, out] = np.square(own.predict(X[out]) - y[out])
+            np.testing.assert_allclose(fitted.losses(pool), expected.mean(axis=0), rtol=1e-9)
 
     def test_other_rows_get_the_mean_over_the_fits(self) -> None:
         pool, other = Pool(X[:30]), Pool(X[30:])
         fitted = CrossFit(PrincipalComponents(1), 5).fit(pool, np.random.default_rng(0))
-        mean = np.mean([fit.losses(other) for fit in fitted.fits], axis=0)
-        np.testing.assert_array_equal(fitted.losses(other), mean)
-        part = pool.take(np.arange(30)[::-1])
-        mean = np.mean([fit.losses(part) for fit in fitted.fits], axis=0)
-        np.testing.assert_array_equal(fitted.losses(part), mean)
+        fits = [fit for draw in fitted.draws for fit in draw.fits]
+        assert len(fits) == 15
+        for rows in (other, pool.take(np.arange(30)[::-1])):
+            mean = np.mean([fit.losses(rows) for fit in fits], axis=0)
+            np.testing.assert_allclose(fitted.losses(rows), mean, rtol=1e-12)
 
     def test_they_are_valid_where_in_sample_ones_are_not(self) -> None:
         rng = np.random.default_rng(5)
@@ -213,3 +216,83 @@ class TestSettings:
         inside = GaussianMixture().fit(pool, np.random.default_rng(0)).losses(pool)
         assert np.isfinite(outside).all()
         assert outside.mean() > inside.mean() + 1
+
+
+class TestDrawsOfTheFolds:
+    def test_how_many_depends_on_the_rows_alone(self) -> None:
+        assert [fold_draws(n) for n in (10, 333, 334, 500, 501, 10_000)] == [3, 3, 2, 2, 1, 1]
+        fitted = CrossFit(Ridge(), 2).fit(Pool(np.zeros((600, 1)) + np.arange(600)[:, None],
+            y=np.arange(600.0), task="regression"), np.random.default_rng(0))  # fmt: skip
+        assert len(fitted.draws) == 1
+
+    @pytest.mark.parametrize("repeats", [0, -1, 2.0, True])
+    def test_what_is_no_number_of_draws(self, repeats: Any) -> None:
+        with pytest.raises(ValueError, match="repeats must be a whole number of at least 1"):
+            CrossFit(Ridge(), 3, repeats=repeats)
+
+    def test_the_first_draw_is_that_of_a_single_one(self) -> None:
+        pool = Pool(X, y=X[:, 0] + X[:, 1] ** 2, task="regression")
+        one, many = (
+            CrossFit(Ridge(), 4, repeats=repeats).fit(pool, np.random.default_rng(3))
+            for repeats in (1, 3)
+        )
+        np.testing.assert_array_equal(one.losses(pool), many.draws[0].losses(pool))
+        assert not np.array_equal(many.draws[0].fold, many.draws[1].fold)
+        np.testing.assert_allclose(
+            many.losses(pool), np.mean([draw.losses(pool) for draw in many.draws], axis=0)
+        )
+        residuals = [draw.residuals(pool) for draw in many.draws]
+        np.testing.assert_allclose(many.residuals(pool), np.mean(residuals, axis=0))
+
+    def test_copies_and_groups_stay_whole_in_every_draw(self) -> None:
+        pool = Pool(np.repeat(X[:12], 3, axis=0), groups=np.repeat(np.arange(6), 6))
+        fitted = CrossFit(PrincipalComponents(1), 3).fit(pool, np.random.default_rng(0))
+        assert len(fitted.draws) == 3
+        for draw in fitted.draws:
+            assert all(len(set(draw.fold[pool.groups == g])) == 1 for g in range(6))
+
+    def test_swapping_rows_between_the_samples_changes_no_loss(self) -> None:
+        rng, first = np.random.default_rng(1), None
+        for _ in range(3):
+            order = rng.permutation(40)
+            pooled = pool_samples(X[order[:15]], X[order[15:]], rng=3)
+            fitted = CrossFit(PrincipalComponents(1), 4).fit(pooled.pool, pooled.stream("fit"))
+            losses = fitted.losses(pooled.pool)
+            found = dict(zip(pooled.pool.x[:, 0].tolist(), losses.tolist(), strict=True))
+            first = first or found
+            assert found == first
+
+    def test_p_values_depend_less_on_the_seed(self) -> None:
+        """Standard deviations over seeds of a p-value, 30 + 30 rows; about .6 is expected."""
+        spreads = []
+        for repeats in (1, None):
+            found = []
+            for table in range(3):
+                rng = np.random.default_rng([5, table])
+                x = rng.normal(size=(60, 3))
+                y = x[:, 0] + rng.normal(size=60)
+                test = RDivergence(CrossFit(Ridge(), 5, repeats=repeats))
+                pair = (x[:30], y[:30]), (x[30:], y[30:])
+                found.append(
+                    np.var(
+                        [
+                            rdiv.two_sample_test(*pair, test, rng=seed, n_resamples=399).pvalue
+                            for seed in range(14)
+                        ]
+                    )
+                )
+            spreads.append(np.mean(found) ** 0.5)
+        assert spreads[1] < 0.85 * spreads[0]
+
+    def test_the_result_says_what_single_draws_would_have_given(self) -> None:
+        x = X.copy()
+        y = x[:, 0] + np.random.default_rng(2).normal(size=40)
+        pair = (x[:20], y[:20]), (x[20:], y[20:])
+        found = rdiv.two_sample_test(*pair, model="ridge", folds=4, n_resamples=99, rng=0)
+        drawn = found.notes["fold draws"]
+        assert (drawn["draws"], len(drawn["pvalues"])) == (3, 3)
+        once = rdiv.two_sample_test(
+            *pair, RDivergence(CrossFit(Ridge(), 4, repeats=1)), n_resamples=99, rng=0
+        )
+        assert drawn["pvalues"][0] == once.pvalue
+        assert "fold draws" not in once.notes

@@ -55,8 +55,19 @@ def comparisons_of(found: Comparison | Comparisons) -> list[Comparison]:
 
 
 def any_shift_matters(found: Comparison | Comparisons, min_gap: float | None) -> bool:
-    """Whether any shift counts, for the exit code."""
-    return any(shift_matters(one, min_gap) for one in comparisons_of(found))
+    """Whether any shift counts, for the exit code; consecutive levels together count as one."""
+    return _run_matters(found, min_gap) or any(
+        shift_matters(one, min_gap) for one in comparisons_of(found)
+    )
+
+
+def _run_matters(found: Comparison | Comparisons, min_gap: float | None) -> bool:
+    run = getattr(found, "run", None)
+    if run is None or not run.shown:
+        return False
+    if min_gap is None:
+        return True
+    return run.interval is not None and (run.interval.low > min_gap or run.interval.high < -min_gap)
 
 
 def require_interval(found: Comparison | Comparisons, min_gap: float | None) -> None:
@@ -104,6 +115,7 @@ def summary_of_many(
         lines.append(f"--min-gap {min_gap:g}: {verdict} entirely outside {span}")
     lines += [] if html is None else [f"report: {html}"]
     directions = {level.direction for level in found.levels}
+    directions |= set() if found.run is None else {found.run.direction}
     colour = "red" if "worse" in directions else "yellow" if found.shifted else "none"
     remarks = [] if found.unit == "model" else [found.warning()]
     remarks = remarks if found.shifted else [NOT_EQUALITY, *remarks]

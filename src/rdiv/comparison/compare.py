@@ -15,6 +15,7 @@ from rdiv.comparison.models import SAME, Models, choose_models
 from rdiv.comparison.questions import Answer, Answers, ask
 from rdiv.comparison.result import Comparison
 from rdiv.comparison.sensitivity import detectable_gap
+from rdiv.comparison.sentences import USERS_WORD
 from rdiv.comparison.verdicts import closed_testing, verdict_of
 from rdiv.comparison.warnings import data_warnings
 from rdiv.comparison.why import explain
@@ -23,11 +24,9 @@ from rdiv.discrepancies.resolve import DEFAULT_FOLDS
 from rdiv.drivers import find_drivers, moved_columns, unusual_rows
 from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
-from rdiv.inference.intervals import (
-    Interval,
-    critical_value,
-    gap_interval,
-)
+from rdiv.inference.intervals import Interval, critical_value
+from rdiv.inference.widened import widened_interval
+from rdiv.models import Trained
 from rdiv.remarks import IN_SAMPLE
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
@@ -40,7 +39,7 @@ from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
 from rdiv.two_sample import check_level, check_samples, run_test
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "admit", "compare"]
 
 INPUT_ROWS = 2000  # rows per sample that the test of the inputs uses
 
@@ -142,22 +141,48 @@ def compare(
     )  # fmt: skip
     check_level(alpha, n_resamples)
     check_margins(equivalence_margin, not_worse_than)
-    models = choose_models(
-        model, prediction=prediction, loss=loss, retrain=retrain, folds=folds,
-        supervised=has_target(reference, target), n_jobs=n_jobs,
-    )  # fmt: skip
-    taken = {"target": target, "groups": groups, "strata": strata, "loss": loss}
-    reference, current = drop_columns(reference, current, drop, {**taken, "prediction": prediction})
     with one_thread():
-        pooled = pool_samples(
-            reference, current, target=target, task=task, groups=groups, strata=strata,
-            prediction=prediction, loss=loss, rng=rng, kind=models.kind,
+        models, pooled = admit(
+            reference, current, model=model, target=target, prediction=prediction, loss=loss,
+            retrain=retrain, drop=drop, task=task, folds=folds, groups=groups, strata=strata,
+            rng=rng, n_jobs=n_jobs,
         )  # fmt: skip
         plan = _Plan(
             PermutationSettings(alpha, n_resamples, n_jobs), train_share, equivalence_margin,
             not_worse_than, drivers,
         )  # fmt: skip
         return compare_pooled(models, pooled, plan)
+
+
+def admit(
+    reference: Any,
+    current: Any,
+    *,
+    model: Any,
+    target: str | None,
+    prediction: Prediction,
+    loss: str | None,
+    retrain: Any,
+    drop: str | Sequence[str],
+    task: str | None,
+    folds: int | None,
+    groups: Design,
+    strata: Design,
+    rng: int | np.random.Generator | None,
+    n_jobs: int | None,
+) -> tuple[Models, PooledSamples]:
+    """The models of a comparison, and its two samples as one pool; settings as in `compare`."""
+    models = choose_models(
+        model, prediction=prediction, loss=loss, retrain=retrain, folds=folds,
+        supervised=has_target(reference, target), n_jobs=n_jobs,
+    )  # fmt: skip
+    taken = {"target": target, "groups": groups, "strata": strata, "loss": loss}
+    reference, current = drop_columns(reference, current, drop, {**taken, "prediction": prediction})
+    pooled = pool_samples(
+        reference, current, target=target, task=task, groups=groups, strata=strata,
+        prediction=prediction, loss=loss, rng=rng, kind=models.kind,
+    )  # fmt: skip
+    return models, pooled
 
 
 @dataclass(frozen=True)
@@ -183,6 +208,8 @@ def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Compar
         warnings=data_warnings(pooled, answers, models),
         labels=None if pooled.pool.y is None else "all",
     )
+    if models.given is not None and not isinstance(models.given, Trained):
+        found = replace(found, notes={**found.notes, "trained on": USERS_WORD})
     if plan.equivalence_margin is not None or plan.not_worse_than is not None:
         _require_held_out(leading.held_out)
         shown = margin_tests(
@@ -257,7 +284,7 @@ def _judge(answers: Answers, pooled: PooledSamples, alpha: float) -> Comparison:
         results=results,
         adjusted_pvalues=adjusted,
         losses=summarise_losses(leading.losses, leading.samples.is_p),
-        notes=_notes(answers, pooled),
+        notes=_notes(answers, pooled, alpha),
     )
 
 
@@ -270,11 +297,15 @@ def _gap(
     gap, error = answer.gap()
     if not answer.held_out:
         return gap, None
-    return gap, gap_interval(gap, error, critical_value(result.null_distribution, alpha))
+    critical = critical_value(result.null_distribution, alpha)
+    return gap, widened_interval(gap, error, critical, answer.shape(alpha), alpha)
 
 
-def _notes(answers: Answers, pooled: PooledSamples) -> dict[str, Any]:
+def _notes(answers: Answers, pooled: PooledSamples, alpha: float) -> dict[str, Any]:
     notes = {"task": pooled.pool.task, **answers.notes, "loss": answers.leading.loss}
+    asymptotic = _asymptotic(answers, alpha)
+    if asymptotic:
+        notes["asymptotic"] = asymptotic
     if answers.shared is not None:
         notes["shared loss"] = answers.shared.loss
         if not answers.shared.held_out:
@@ -284,3 +315,15 @@ def _notes(answers: Answers, pooled: PooledSamples) -> dict[str, Any]:
     if identical(pooled):
         notes["identical"] = True
     return notes
+
+
+def _asymptotic(answers: Answers, alpha: float) -> dict[str, str]:
+    """The intervals that are asymptotic, with the reason: a small or a very skewed side."""
+    asked = {"gap_interval": answers.in_use, "shared_gap_interval": answers.shared}
+    return {
+        name: why
+        for name, answer in asked.items()
+        if answer is not None
+        and answer.held_out
+        and (why := answer.shape(alpha).why_asymptotic()) is not None
+    }

@@ -15,6 +15,7 @@ from rdiv.errors import InputError
 from rdiv.inference.bootstrap import bootstrap_interval
 from rdiv.inference.intervals import Interval, planned_critical, variance_of_mean
 from rdiv.inference.mean_gaps import mean_gap
+from rdiv.inference.widened import LossShape, loss_shape, widened_interval
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Logistic, Model, Ridge
 from rdiv.models.linear import curvature
@@ -77,10 +78,11 @@ class GapEstimate:
 
     def __str__(self) -> str:
         low, high = self.interval
+        why = self.notes.get("asymptotic")
         return "\n".join(
             [
                 f"gap {self.gap:+.4g}, {100 * (1 - self.alpha):g} % interval {low:+.4g} to "
-                f"{high:+.4g} ({self.method})",
+                f"{high:+.4g} ({self.method}{'' if why is None else ', asymptotic: ' + why})",
                 f"of {self.target}",
                 f"{self.n_p} + {self.n_q} rows, model {self.model}, seed {self.seed}",
             ]
@@ -130,8 +132,8 @@ def estimate_gap(
         pooled in the proportions of the samples. This interval includes the variance of the fit;
         it needs ``ridge`` or ``logistic``, fitted once to the full pool.
     method : {"normal", "bootstrap"}
-        Student's quantile with Welch's degrees of freedom, or the quantiles of the studentised gap
-        of rows resampled within each sample. The bootstrap adapts to skewed losses.
+        Student's quantile with Welch's degrees of freedom, wider where losses are skewed, or the
+        quantiles of the studentised gap of rows resampled within each sample.
     alpha : float
     n_resamples : int
         Bootstrap draws.
@@ -179,6 +181,9 @@ def estimate_gap(
     notes = {"task": pooled.pool.task, **choice.notes}
     if estimand == "fitted" and not is_held_out(fixed):
         notes["in-sample"] = IN_SAMPLE
+    asymptotic = _shape(numbers, pooled, alpha).why_asymptotic()
+    if asymptotic is not None:
+        notes["asymptotic"] = asymptotic
     return GapEstimate(
         gap, error, interval, estimand, TARGETS[estimand], method, alpha, len(sides[0]),
         len(sides[1]), spelled(fixed, MODELS), pooled.seed, notes,
@@ -269,8 +274,13 @@ def _normal(numbers: Floats, pooled: PooledSamples, alpha: float) -> Interval:
         units.append(int(side.sum()) if groups is None else len(np.unique(groups)))
         of_rows = variance_of_mean(numbers[side], groups)
         variances.append(of_rows * units[-1] / int(side.sum()))
-    half = planned_critical(units[0], units[1], variances[0], variances[1], alpha) * error
-    return Interval(gap - half, gap + half)
+    critical = planned_critical(units[0], units[1], variances[0], variances[1], alpha)
+    return widened_interval(gap, error, critical, _shape(numbers, pooled, alpha), alpha)
+
+
+def _shape(numbers: Floats, pooled: PooledSamples, alpha: float) -> LossShape:
+    pool = pooled.pool
+    return loss_shape(numbers, pooled.is_p, alpha, groups=pool.groups, strata=pool.strata)
 
 
 def _check(

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rdiv.comparison.compare import compare
+from rdiv.comparison.compare import admit, compare
+from rdiv.comparison.level_runs import LevelRun, joined, judge_runs, why_no_runs
 from rdiv.comparison.levels_result import Comparisons, Level
 from rdiv.comparison.models import SAME
+from rdiv.comparison.questions import leading_answer
 from rdiv.comparison.result import Comparison
 from rdiv.comparison.verdicts import verdict_of
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS
 from rdiv.errors import InputError, InputTypeError, OutOfReachError
+from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.multiplicity import CORRECTIONS, Correction
 from rdiv.names import chosen_from
 from rdiv.progress import counting
@@ -25,6 +29,7 @@ from rdiv.samples.grouping import FEWEST_UNITS, Design
 from rdiv.samples.logged import Prediction
 from rdiv.samples.pooling import resolve_seed
 from rdiv.samples.sample import as_sample
+from rdiv.threads import one_thread
 
 __all__ = ["FEWEST_ROWS", "Family", "compare_many", "compare_models", "permutations_for"]
 
@@ -61,8 +66,10 @@ def compare_many(
 ) -> Comparisons:
     """Compare many current samples with one reference, and judge them together.
 
-    Parameters are those of `rdiv.compare` and apply to each level. Every level is tested at
-    ``alpha`` divided by the number of levels, so the intervals hold for all levels at once.
+    Parameters are those of `rdiv.compare` and apply to each level. Three or more levels are also
+    tested together: consecutive levels whose mean losses all lie on one side of the reference are
+    compared with it as one sample. Every level is tested at ``alpha`` divided by the number of
+    levels (plus one where runs of levels are tested), so the intervals hold for all at once.
 
     Parameters
     ----------
@@ -103,7 +110,10 @@ def compare_many(
     if not tested:
         reasons = ", ".join(f"{name} has {why}" for name, why in list(short.items())[:3])
         raise InputError(f"there is no level to compare: {reasons}; give larger ones.")
-    family = Family(len(tested), alpha, correction, n_resamples, resolve_seed(rng))
+    own = {name: samples[name] for name in tested}
+    whole, no_runs = _in_a_row(own, groups, strata)
+    members = len(tested) + (no_runs is None)
+    family = Family(members, alpha, correction, n_resamples, resolve_seed(rng))
     settings: dict[str, Any] = {
         "model": model, "target": target, "prediction": prediction, "loss": loss,
         "retrain": retrain, "drop": drop, "task": task, "folds": folds,
@@ -121,9 +131,16 @@ def compare_many(
                 short[name] = str(error).rstrip(".")
     if not found:
         raise OutOfReachError(f"there is no level to compare: {next(iter(short.values()))}")
-    judged = family.judged(found)
+    run = None
+    if no_runs is None:
+        tested_sizes = {name: sizes[name] for name in found}
+        if len(found) < len(tested):
+            whole, _ = _in_a_row({name: own[name] for name in found}, groups, strata)
+        run = _run_of_levels(reference, whole, tested_sizes, settings, next(iter(found.values())))
+    judged = family.judged(found, run)
     levels = [judged.get(name, Level(name, sizes[name], skipped=short[name])) for name in sizes]
-    return family.together(levels, by)
+    together = family.together(levels, by)
+    return replace(together, run=family.adjusted_run(found, run), no_runs=no_runs)
 
 
 def compare_models(
@@ -208,7 +225,7 @@ class Family:
     Parameters
     ----------
     size : int
-        How many there are.
+        How many there are; the runs of levels count as one more.
     alpha : float
         Level of all of them together.
     correction : {"holm", "bh"}
@@ -236,19 +253,64 @@ class Family:
         share = self.alpha / self.size
         return {"alpha": share, "n_resamples": self.n_resamples, "rng": self.seed}
 
-    def judged(self, found: Mapping[str, Comparison]) -> dict[str, Level]:
+    def judged(
+        self, found: Mapping[str, Comparison], run: LevelRun | None = None
+    ) -> dict[str, Level]:
         """A level for each comparison, with p-values and a verdict that hold for all together."""
-        lines = _adjusted(list(found.values()), self.correction, self.alpha)
+        lines = self._adjusted(list(found.values()), run)
         return {
             name: _level(name, one, adjusted, self.alpha)
             for (name, one), adjusted in zip(found.items(), lines, strict=True)
         }
 
+    def adjusted_run(
+        self, found: Mapping[str, Comparison], run: LevelRun | None
+    ) -> LevelRun | None:
+        """The run of levels with its p-value adjusted for all levels."""
+        if run is None:
+            return None
+        whole = self._wholes(list(found.values()), run)
+        return replace(run, adjusted_pvalue=float(whole[-1]), alpha=self.alpha)
+
+    def _wholes(self, found: Sequence[Comparison], run: LevelRun | None) -> NDArray[np.float64]:
+        """Adjusted p-values of all levels, and last that of the runs where these are tested."""
+        pvalues = [one.pvalue for one in found]
+        if self.size > len(pvalues):
+            pvalues.append(1.0 if run is None else run.pvalue)
+        return CORRECTIONS[self.correction](pvalues)
+
+    def _adjusted(
+        self, found: Sequence[Comparison], run: LevelRun | None
+    ) -> list[dict[str, float]]:
+        """P-values of every level, adjusted for all levels and questions, by question.
+
+        Whether a level shifted at all is decided by the p-value of all its questions,
+        ``"together"``, adjusted over the levels (and the runs of them, as one more member). Its
+        questions are then judged by its own closed testing, at alpha over the number of members (so
+        that no question of any level is claimed wrongly with more than probability alpha), or, when
+        Benjamini and Hochberg select R of L members, at R / L of alpha (Benjamini and Bogomolov
+        2014).
+        """
+        whole = self._wholes(found, run)
+        selected = 1 if self.correction == "holm" else max(int((whole <= self.alpha).sum()), 1)
+        factor = len(whole) / selected
+        return [
+            {"together": float(value)}
+            | {
+                name: float(min(1.0, max(factor * pvalue, value)))
+                for name, pvalue in one.adjusted_pvalues.items()
+            }
+            for one, value in zip(found, whole, strict=False)
+        ]
+
     def together(self, levels: Sequence[Level], by: str | None) -> Comparisons:
         """The result of all levels, those that were skipped included."""
         draws = self.n_resamples
         raised = self.asked is None and draws > DEFAULT_RESAMPLES
-        return Comparisons(tuple(levels), self.correction, self.alpha, draws, self.seed, by, raised)
+        return Comparisons(
+            tuple(levels), self.correction, self.alpha, draws, self.seed, by, raised,
+            no_runs="one pair of samples",
+        )  # fmt: skip
 
 
 def permutations_for(levels: int, alpha: float, asked: int | None) -> int:
@@ -268,7 +330,7 @@ def permutations_for(levels: int, alpha: float, asked: int | None) -> int:
         return max(DEFAULT_RESAMPLES, 5 * (least + 1) - 1)
     if asked < least:
         raise InputError(
-            f"{asked} permutations can never find a shift among {levels} levels at alpha = "
+            f"{asked} permutations can never find a shift among {levels} tests at alpha = "
             f"{alpha:g}; use at least {least}, or leave the number out."
         )
     return asked
@@ -322,28 +384,39 @@ def _compare(what: str, reference: Any, current: Any, settings: dict[str, Any]) 
         raise InputError(f"{what}: {error}") from error
 
 
-def _adjusted(
-    found: Sequence[Comparison], correction: Correction, alpha: float
-) -> list[dict[str, float]]:
-    """P-values of every level, adjusted for all levels and questions, by question.
+def _in_a_row(
+    samples: Mapping[str, Any], groups: str | None, strata: str | None
+) -> tuple[Any, str | None]:
+    """All levels as one sample, or why they are not tested in a row."""
+    why = why_no_runs(samples, groups=groups, strata=strata)
+    if why is not None:
+        return None, why
+    try:
+        return joined(list(samples.values())), None
+    except ValueError:
+        return None, "levels with different columns or types"
 
-    Whether a level shifted at all is decided by the p-value of all its questions, ``"together"``,
-    adjusted over the levels. Its questions are then judged by its own closed testing, at alpha over
-    the number of levels (so that no question of any level is claimed wrongly with more than
-    probability alpha), or, when Benjamini and Hochberg select R of L levels, at R / L of alpha
-    (Benjamini and Bogomolov 2014).
-    """
-    whole = CORRECTIONS[correction]([one.pvalue for one in found])
-    selected = 1 if correction == "holm" else max(int((whole <= alpha).sum()), 1)
-    factor = len(found) / selected
-    return [
-        {"together": float(value)}
-        | {
-            name: float(min(1.0, max(factor * pvalue, value)))
-            for name, pvalue in one.adjusted_pvalues.items()
-        }
-        for one, value in zip(found, whole, strict=True)
-    ]
+
+def _run_of_levels(
+    reference: Any,
+    whole: Any,
+    sizes: Mapping[str, int],
+    settings: Mapping[str, Any],
+    one: Comparison,
+) -> LevelRun | None:
+    """Test consecutive levels together, by the model that the verdict of a level is about."""
+    task = one.notes["task"]
+    names = ("model", "target", "prediction", "loss", "retrain", "drop", "folds", "groups")
+    given = {name: settings[name] for name in (*names, "strata", "rng", "n_jobs")}
+    permutations = PermutationSettings(settings["alpha"], settings["n_resamples"])
+    with one_thread():
+        models, pooled = admit(
+            reference, whole,
+            task=settings["task"] if task == "density" else task, **given,
+        )  # fmt: skip
+        share = settings["train_share"]
+        answer = leading_answer(models, pooled, permutations, train_share=share)
+        return judge_runs(answer, sizes, permutations)
 
 
 def _level(name: str, one: Comparison, adjusted: dict[str, float], alpha: float) -> Level:

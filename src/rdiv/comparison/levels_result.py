@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rdiv.comparison.level_runs import FEWEST_LEVELS, LevelRun
 from rdiv.comparison.result import Comparison
-from rdiv.comparison.sentences import further_looks
+from rdiv.comparison.sentences import asymptotic_because, further_looks, level_remark
 from rdiv.comparison.verdicts import VERDICTS, Direction, Verdict
 from rdiv.inference.multiplicity import Correction
 from rdiv.results import SCHEMA, as_json, plain
@@ -67,12 +68,21 @@ class Level:
             return f"skipped, {self.skipped}"
         one, span = self.comparison, ""
         if one.leading_interval is not None:
-            span = f" ({one.leading_interval.low:+.3g} to {one.leading_interval.high:+.3g})"
+            flag = "" if asymptotic_because(one, one.leading) is None else ", asymptotic"
+            span = f" ({one.leading_interval.low:+.3g} to {one.leading_interval.high:+.3g}{flag})"
         words = f"{self.verdict}, {self.direction}" if self.direction else str(self.verdict)
         margins = [test for test in (one.equivalence, one.not_worse) if test is not None]
         shown = [f"; {'' if test.shown else 'not '}shown {_claim(test)}" for test in margins]
         p, gap = self.adjusted_pvalues["together"], f"gap {one.leading_gap:+.3g}{span}"
         return f"{words}; {gap}, p = {p:.3g}, {self.rows} rows{''.join(shown)}"
+
+    def remark(self) -> str:
+        """Why interval and verdict seem to disagree; empty where they agree."""
+        if self.comparison is None:
+            return ""
+        pvalue = self.adjusted_pvalues[self.comparison.leading]
+        text = level_remark(self.comparison.leading_interval, self.verdict or "", pvalue)
+        return f"{self.name}: {text}" if text else ""
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain values."""
@@ -122,6 +132,11 @@ class Comparisons:
         Column whose values are the levels.
     raised : bool
         Whether there are so many levels that the number of permutations was raised.
+    run : LevelRun, optional
+        The consecutive levels on one side of the reference that are farthest from it, as one
+        sample; None where no neighbours lie on one side, or runs of levels were not tested.
+    no_runs : str, optional
+        Why runs of levels were not tested.
 
     Examples
     --------
@@ -141,11 +156,30 @@ class Comparisons:
     seed: int
     by: str | None = None
     raised: bool = False
+    run: LevelRun | None = None
+    no_runs: str | None = None
 
     @property
     def shifted(self) -> bool:
-        """Whether any level shifted."""
-        return any(level.shifted for level in self.levels)
+        """Whether any level shifted, or consecutive ones together."""
+        return self.run_shown or any(level.shifted for level in self.levels)
+
+    @property
+    def run_shown(self) -> bool:
+        """Whether consecutive levels together were shown to change the mean loss."""
+        return self.run is not None and self.run.shown
+
+    def _run_says_more(self) -> bool:
+        """Whether consecutive levels show together what none of them shows alone."""
+        if self.run is None or not self.run.shown:
+            return False
+        alone = {level.name for level in self.levels if level.verdict == "risk shift"}
+        return not alone & set(self.run.levels)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """A sentence for every level whose interval and verdict seem to disagree."""
+        return tuple(text for level in self.tested if (text := level.remark()))
 
     @property
     def unit(self) -> str:
@@ -171,8 +205,9 @@ class Comparisons:
 
     @property
     def verdict(self) -> Verdict:
-        """The most serious verdict of any level."""
+        """The most serious verdict of any level; consecutive ones together give a risk shift."""
         found = {level.verdict for level in self.levels}
+        found |= {"risk shift"} if self.run_shown else set()
         return next(verdict for verdict in VERDICTS if verdict in found)
 
     def __str__(self) -> str:
@@ -198,9 +233,18 @@ class Comparisons:
             return f"The samples differ for {len(shifted)} of {total} models: " + (
                 f"{', '.join(named)}{more}."
             )
+        if not shifted and self.run is not None and self.run.shown:
+            return (
+                f"No shift was shown in any of {total} {kind} alone, but {self.run.name()} "
+                f"together changed the loss: {self.run.direction}, gap {self.run.gap:+.3g}."
+            )
         if not shifted:
             return f"No shift found in any of {total} {kind}."
-        return f"{len(shifted)} of {total} {kind} shifted: {', '.join(named)}{more}."
+        row = ""
+        if self.run is not None and self._run_says_more():
+            gap = f"gap {self.run.gap:+.3g}"
+            row = f" In a row, {self.run.name()} are {self.run.direction} ({gap})."
+        return f"{len(shifted)} of {total} {kind} shifted: {', '.join(named)}{more}.{row}"
 
     def details(self) -> list[str]:
         """One line per level (only those that shifted, of very many), then how it was tested."""
@@ -215,12 +259,26 @@ class Comparisons:
             *([f"warning: {more} more are in the JSON"] if more > 0 else []),
             *(f"{level.name}: {level.line()}" for level in listed),
             *([f"not listed: {left} {self.unit}s, all of them in the JSON"] if left else []),
-            f"together: {_METHODS[self.correction]} over {len(self.tested)} {self.unit}s at alpha "
-            f"{self.alpha:g}; intervals hold for all of them at once",
+            *self._run_lines(),
+            *(f"remark: {text}" for text in self.remarks[:_WARNED]),
+            f"together: {_METHODS[self.correction]} over {self._family()} at alpha {self.alpha:g}; "
+            "intervals hold for all of them at once",
             f"permutations: {self.n_resamples} per {self.unit}"
             + (f", raised because there are so many {self.unit}s" if self.raised else "")
             + f"; seed {self.seed}",
         ]
+
+    def _family(self) -> str:
+        runs = self.no_runs is None and self.unit == "level"
+        return f"{len(self.tested)} {self.unit}s" + (" and the runs of them" if runs else "")
+
+    def _run_lines(self) -> list[str]:
+        """What consecutive levels show together, or why they were not tested."""
+        if self.unit == "model" or len(self.tested) < FEWEST_LEVELS:
+            return []
+        if self.no_runs is not None:
+            return [f"in a row: not tested, because there are {self.no_runs}"]
+        return [] if self.run is None else [f"in a row: {self.run.line()}"]
 
     def warning(self) -> str:
         """A warning about the false alarms that further looks add."""
@@ -236,6 +294,7 @@ class Comparisons:
             "n_resamples": self.n_resamples,
             "seed": self.seed,
             "by": self.by,
+            "run": None if self.run is None else self.run.fields(),
             "levels": [level.to_dict() for level in self.levels],
         }
 

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from rdiv.comparison.models import Models
 from rdiv.discrepancies.in_use import InUse, TrainedOnReference
+from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.errors import OutOfReachError
 from rdiv.inference.engine import PermutationSettings
-from rdiv.inference.intervals import Estimate, mean_estimate
+from rdiv.inference.intervals import Estimate
 from rdiv.inference.prepared import Prepared
+from rdiv.inference.widened import LossShape, loss_shape, skewed_mean
 from rdiv.models import Model
 from rdiv.models.protocol import FittedModel, fit_model, is_given, is_held_out, loss_name
 from rdiv.results import TwoSampleResult
@@ -28,7 +30,7 @@ from rdiv.two_sample import (
     split_reference,
 )
 
-__all__ = ["FEWEST_TRAINED", "Answer", "Answers", "Retraining", "ask"]
+__all__ = ["FEWEST_TRAINED", "Answer", "Answers", "Retraining", "ask", "leading_answer"]
 
 FEWEST_TRAINED = 50
 """With fewer rows in part A, rdiv trains no model in use: it would say little about yours."""
@@ -74,6 +76,13 @@ class Answer:
         assert observed.gap is not None
         assert observed.error is not None
         return observed.gap, observed.error
+
+    def shape(self, alpha: float) -> LossShape:
+        """How skewed, rare and few the losses of both samples are."""
+        pool = self.samples.pool
+        return loss_shape(
+            self.losses, self.samples.is_p, alpha, groups=pool.groups, strata=pool.strata
+        )
 
 
 @dataclass(frozen=True)
@@ -145,7 +154,7 @@ class Answers:
 
         def on(side: NDArray[np.bool_]) -> Estimate:
             groups = samples.pool.groups
-            return mean_estimate(won[side], alpha, None if groups is None else groups[side])
+            return skewed_mean(won[side], alpha, None if groups is None else groups[side])
 
         return Retraining(on(~samples.is_p), on(samples.is_p))
 
@@ -175,6 +184,22 @@ def ask(
         known = loss != "loss" or not is_given(used)
         same = in_use is not None and in_use.loss == loss and known
     return Answers(in_use, together, score, results, notes, same)
+
+
+def leading_answer(
+    models: Models, pooled: PooledSamples, settings: PermutationSettings, *, train_share: float
+) -> Answer:
+    """The losses that the verdict is about: of the model in use, or else of the shared model."""
+    used, shared = models.settled(pooled.pool)
+    in_use, _ = _ask_in_use(used, pooled, settings, train_share, {}, said={})
+    if in_use is not None:
+        return in_use
+    assert shared is not None
+    fitted = fit_model(shared, pooled.pool, pooled.stream("fit"))
+    prepared = RDivergence(shared).from_fit(fitted, pooled.pool)
+    everything = np.arange(len(pooled.pool))
+    loss = loss_name(shared, pooled.pool)
+    return Answer(prepared, pooled, everything, is_held_out(shared), loss)
 
 
 def _ask_in_use(

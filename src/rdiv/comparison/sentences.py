@@ -26,24 +26,35 @@ __all__ = [
     "NOTHING_TO_DO",
     "RELATION",
     "SHARED_MODEL",
+    "USERS_WORD",
     "advice",
+    "alpha_spent",
+    "asymptotic_because",
     "badge",
     "details",
+    "fold_luck",
     "further_looks",
     "headline",
     "inputs_finding",
     "inputs_matter",
     "interval_words",
     "leading_model",
+    "level_remark",
     "moved_words",
+    "repeated_words",
     "retraining_words",
     "short_label",
     "shown_drivers",
     "split_words",
     "tone",
+    "too_good_words",
     "verdict_remarks",
 ]
 
+USERS_WORD = (
+    "that the model in use was trained on neither sample is your word; otherwise the p-value does "
+    "not hold"
+)
 NOTHING_TO_DO = "Nothing was found to act on. That is not equality"
 IDENTICAL = "The two samples hold the same rows."
 
@@ -60,7 +71,7 @@ INPUTS = "explained by the inputs that moved"
 RELATION = "the relation between inputs and target changed"
 
 _LONGEST = 60  # letters of a model's text that fit into a sentence
-_FOLDS = re.compile(r", \d+ folds$")
+_FOLDS = re.compile(r", \d+ folds( drawn \d+ times)?$")
 _CALLED = re.compile(r"(\w+)\(")
 
 
@@ -313,11 +324,26 @@ def split_words(found: Comparison) -> str | None:
     )
 
 
-def interval_words(interval: Interval | None, alpha: float) -> str:
-    """An interval in words, or why there is none."""
+def interval_words(interval: Interval | None, alpha: float, why: str | None = None) -> str:
+    """An interval in words, with the reason if it is asymptotic; or why there is none.
+
+    Examples
+    --------
+    >>> from rdiv.inference.intervals import Interval
+    >>> print(interval_words(Interval(-1.0, 2.0), 0.05, "only 12 current rows"))
+    95 % interval -1 to +2 (asymptotic: only 12 current rows)
+    """
     if interval is None:
         return IN_SAMPLE
-    return f"{100 * (1 - alpha):g} % interval {interval.low:+.4g} to {interval.high:+.4g}"
+    text = f"{100 * (1 - alpha):g} % interval {interval.low:+.4g} to {interval.high:+.4g}"
+    return text if why is None else f"{text} (asymptotic: {why})"
+
+
+def asymptotic_because(found: Comparison, question: str) -> str | None:
+    """Why the interval of a question is asymptotic: a small or very skewed side; None if not."""
+    name = {"in-use": "gap_interval", "r-div": "shared_gap_interval"}[question]
+    why = found.notes.get("asymptotic", {}).get(name)
+    return None if why is None else str(why)
 
 
 def details(found: Comparison) -> list[str]:
@@ -332,6 +358,7 @@ def details(found: Comparison) -> list[str]:
         *([] if split is None else [f"why: {split}"]),
         *([] if retrained is None else [f"retraining: {_loss(found)} {retrained}"]),
         *_pvalue_lines(found),
+        *([f"folds: {luck}"] if (luck := fold_luck(found)) else []),
         *(f"remark: {text}" for text in verdict_remarks(found)),
         *margins,
         f"rows: {test.n_p} reference{_trained(test)}, {test.n_q} current; "
@@ -354,17 +381,23 @@ def _gap_lines(found: Comparison) -> list[str]:
         test = found.results["in-use"]
         lines.append(
             f"gap in use: {found.gap:+.4g} ({_loss(found)} {_from_to(test)}), "
-            f"{interval_words(found.gap_interval, test.alpha)}"
+            f"{_interval(found, 'in-use')}"
         )
         lines.append(f"model in use: {_in_use(test)}")
     if found.shared_gap is not None:
         test = found.results["r-div"]
         lines.append(
             f"shared gap: {found.shared_gap:+.4g} ({_shared_loss(found)} {_from_to(test)}), "
-            f"{interval_words(found.shared_gap_interval, test.alpha)}"
+            f"{_interval(found, 'r-div')}"
         )
         lines.append(f"shared model: {short_label(str(test.model))}, trained on both samples")
     return lines
+
+
+def _interval(found: Comparison, question: str) -> str:
+    interval = found.gap_interval if question == "in-use" else found.shared_gap_interval
+    alpha = found.results[question].alpha
+    return interval_words(interval, alpha, asymptotic_because(found, question))
 
 
 def _in_use(test: TwoSampleResult) -> str:
@@ -388,17 +421,129 @@ def verdict_remarks(found: Comparison) -> list[str]:
     test, remarks = found.results[found.leading], []
     if "in use" in found.notes:
         remarks.append(str(found.notes["in use"]))
+    if "trained on" in found.notes:
+        remarks.append(str(found.notes["trained on"]))
     if "r-div" not in found.results:
         remarks.append(f"what {SHARED_MODEL} would do was not asked")
     elif "score" not in found.results:
         remarks.append("the shared model has no gradients, so score was not asked")
+    covers = found.leading_interval is not None and _covers_0(found.leading_interval)
     if test.rejected and found.verdict != "risk shift":
-        remarks.append(
-            f"{found.leading} alone would reject, so its interval excludes 0, but over all "
-            f"questions the evidence is p = {found.adjusted_pvalues[found.leading]:.3g}: no risk "
-            "shift is claimed"
+        excluding = (
+            "" if covers or found.leading_interval is None else ", so its interval excludes 0"
         )
+        remarks.append(
+            f"{found.leading} alone would reject{excluding}, but over all questions the evidence "
+            f"is p = {found.adjusted_pvalues[found.leading]:.3g}: no risk shift is claimed"
+        )
+    remarks += [text for name in ("in-use", "r-div") if (text := _covering(found, name))]
     return remarks
+
+
+def _covers_0(interval: Interval) -> bool:
+    return interval.low <= 0 <= interval.high
+
+
+def _covering(found: Comparison, question: str) -> str:
+    """That a test rejects while its interval, which is wider than the test, covers 0."""
+    interval = found.gap_interval if question == "in-use" else found.shared_gap_interval
+    test = found.results.get(question)
+    if test is None or interval is None or not test.rejected or not _covers_0(interval):
+        return ""
+    return (
+        f"{question} rejects (p = {test.pvalue:.3g}), but its interval covers 0: it is wider than "
+        "the test alone asks for, because losses are skewed, few or unequal in spread. That the "
+        "samples differ for this model was shown; how large the gap is remains uncertain"
+    )
+
+
+def level_remark(interval: Interval | None, verdict: str, pvalue: float) -> str:
+    """Why the interval of one level among many and its verdict seem to disagree, or nothing.
+
+    Parameters
+    ----------
+    interval : Interval, optional
+    verdict : str
+        Of the level, adjusted for all levels.
+    pvalue : float
+        Of the question that a risk shift is about, adjusted for all levels and questions.
+
+    Examples
+    --------
+    >>> from rdiv.inference.intervals import Interval
+    >>> print(level_remark(Interval(0.1, 0.9), "no shift", 0.08)[:48])
+    its interval excludes 0, but over all levels and
+    """
+    if interval is None or _covers_0(interval) == (verdict != "risk shift"):
+        return ""
+    if verdict == "risk shift":
+        return (
+            f"a risk shift was shown (p = {pvalue:.3g}), but its interval covers 0: the interval "
+            "holds for all levels at once and is wider where losses are skewed or few. How large "
+            "the gap is remains uncertain"
+        )
+    return (
+        f"its interval excludes 0, but over all levels and questions the evidence is p = "
+        f"{pvalue:.3g}: no risk shift is claimed"
+    )
+
+
+def alpha_spent(found: Comparison) -> str:
+    """Which findings of a comparison are each held to alpha, and what that adds up to."""
+    alpha = found.results[found.leading].alpha
+    spends = ["the verdict"]
+    if found.drivers is not None:
+        spends.append("the slices")
+    if found.input_columns:
+        spends.append("the columns that moved")
+    if found.input_test is not None:
+        spends.append("the test of the inputs")
+    if len(spends) == 1:
+        return ""
+    named = f"{', '.join(spends[:-1])} and {spends[-1]}"
+    return (
+        f"{named[0].upper()}{named[1:]} each spend alpha: each family is held to {alpha:g} by "
+        f"itself, so when nothing has changed up to {100 * min(1.0, alpha * len(spends)):.3g} % of "
+        "runs may report something in one of them."
+    )
+
+
+def fold_luck(found: Comparison) -> str:
+    """How much the p-value of r-div depends on the draw of the folds; empty if drawn once."""
+    test = found.results.get("r-div")
+    drawn = None if test is None else test.notes.get("fold draws")
+    if drawn is None:
+        return ""
+    low, high = min(drawn["pvalues"]), max(drawn["pvalues"])
+    return (
+        f"losses in folds are means over {drawn['draws']} draws of the folds; with a single draw "
+        f"the p-value of r-div would lie between {low:.3g} and {high:.3g}"
+    )
+
+
+def repeated_words(count: int, rows: int) -> str:
+    """That rows are repeated within a sample, and what to do.
+
+    Examples
+    --------
+    >>> print(repeated_words(30, 200)[:52])
+    15 % of the rows (30 of 200) repeat a row of their o
+    """
+    return (
+        f"{100 * count / rows:.3g} % of the rows ({count} of {rows}) repeat a row of their own "
+        "sample. P-values assume independent rows: if rows of one customer, device or day belong "
+        "together, give that column as groups."
+    )
+
+
+def too_good_words(own: float, copy: float) -> str:
+    """That a frozen model does better on the reference than a copy which has not seen the row."""
+    return (
+        f"The model in use has a mean loss of {own:.4g} on the reference, lower by more than "
+        f"chance than the {copy:.4g} of a copy that was trained on other reference rows. A model "
+        "that was trained on the reference gives itself away like this; the p-value would not hold "
+        "then. A model trained on far more rows elsewhere does it too."
+    )
 
 
 def further_looks(alpha: float) -> str:

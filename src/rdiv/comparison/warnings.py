@@ -6,16 +6,29 @@ import numpy as np
 
 from rdiv.comparison.models import Models
 from rdiv.comparison.questions import Answers
-from rdiv.comparison.sentences import IDENTICAL
+from rdiv.comparison.sentences import IDENTICAL, repeated_words, too_good_words
+from rdiv.errors import InputError
+from rdiv.inference.widened import skewed_mean
+from rdiv.models import CrossFit, Frozen, same_model
+from rdiv.models.protocol import fit_model, loss_name, losses_of
 from rdiv.remarks import IN_SAMPLE, left_out_columns
 from rdiv.samples.column_findings import column_warnings, look_at_columns
-from rdiv.samples.copies import identical, rows_in_both
+from rdiv.samples.copies import identical, repeated_rows, rows_in_both
 from rdiv.samples.pooling import PooledSamples
 
 __all__ = ["FEW_ROWS", "data_warnings"]
 
 FEW_ROWS = 20
 """With fewer rows per sample the size of a gap says little."""
+
+REPEATED = 0.01
+"""From this share of repeated rows on, groups are suggested."""
+
+CLONE_ROWS = (50, 5000)
+"""Fewest and most reference rows that a copy of a frozen model is trained on."""
+
+CLONE_FOLDS = 5
+CLONE_ALPHA = 0.001
 
 
 def data_warnings(pooled: PooledSamples, answers: Answers, models: Models) -> tuple[str, ...]:
@@ -40,7 +53,9 @@ def data_warnings(pooled: PooledSamples, answers: Answers, models: Models) -> tu
             "overlap, or rows are repeated."
         )
     found += _few_rows(answers)
+    found += _repeated(pooled)
     found += _broken_promise(models, pooled)
+    found += _too_good(models, pooled, answers)
     if answers.shared is not None and not answers.shared.held_out:
         found.append(f"The losses of the shared model are in-sample: {IN_SAMPLE}.")
     return tuple(found)
@@ -55,6 +70,36 @@ def _few_rows(answers: Answers) -> list[str]:
         f"Only {counts[1]} reference and {counts[0]} current rows were compared: the p-value "
         "holds, but the size of the gap is unreliable."
     ]
+
+
+def _repeated(pooled: PooledSamples) -> list[str]:
+    """Copies of rows within a sample, which are hardly independent."""
+    pool = pooled.pool
+    count, rows = repeated_rows(pooled), len(pool)
+    if pool.groups is not None or count < REPEATED * rows:
+        return []
+    return [repeated_words(count, rows)]
+
+
+def _too_good(models: Models, pooled: PooledSamples, answers: Answers) -> list[str]:
+    """A frozen model that does better on the reference than a copy that has not seen the row.
+
+    The copy is cross-fitted on reference rows alone: a model trained on them gives itself away.
+    """
+    clone = same_model(models.given) if isinstance(models.given, Frozen) else None
+    rows = np.flatnonzero(pooled.is_p)[: CLONE_ROWS[1]]
+    if clone is None or answers.in_use is None or len(rows) < CLONE_ROWS[0]:
+        return []
+    part, folded = pooled.part(rows), CrossFit(clone, CLONE_FOLDS, repeats=1)
+    if loss_name(folded, part.pool) != answers.in_use.loss:
+        return []
+    try:
+        losses = losses_of(fit_model(folded, part.pool, part.stream("learn")), part.pool)
+    except InputError:  # it cannot be trained on these rows
+        return []
+    own, groups = answers.in_use.losses[rows], part.pool.groups
+    won = skewed_mean(own - losses, CLONE_ALPHA, groups)
+    return [too_good_words(own.mean(), losses.mean())] if won.high < 0 else []
 
 
 def _broken_promise(models: Models, pooled: PooledSamples) -> list[str]:

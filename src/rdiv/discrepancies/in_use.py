@@ -171,4 +171,6 @@ class TrainedOnReference:
     def left_out(self) -> FittedCrossFit | None:
         """Fits that each leave a part of A out; None where A is too small for them."""
         folds = min(FOLDS, len(fold_units(self.trained)))
-        return None if folds < 2 else CrossFit(self.model, folds).fit(self.trained, self.rng)
+        if folds < 2:
+            return None
+        return CrossFit(self.model, folds, repeats=1).fit(self.trained, self.rng)

@@ -13,6 +13,7 @@ from rdiv.errors import InputError
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Observed, Prepared
 from rdiv.models.adapters import as_model
+from rdiv.models.cross_fit import FittedCrossFit
 from rdiv.models.protocol import (
     FittedModel,
     Model,
@@ -118,6 +119,12 @@ class RDivergence:
 
     def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
         """The same from an already fitted model, so that several tests can share a fit."""
+        gap = self._gap(fitted, pool)
+        if not isinstance(fitted, FittedCrossFit) or not fitted.others:
+            return gap
+        return replace(gap, draws=tuple(self._gap(draw, pool) for draw in fitted.draws))
+
+    def _gap(self, fitted: FittedModel, pool: Pool) -> Prepared:
         losses = check_losses(losses_of(fitted, pool), pool, "the model")
         prepared = mean_gap(
             losses, studentize=self.studentize, groups=pool.groups, strata=pool.strata,

@@ -32,6 +32,8 @@ def split_fits(
     """Functions from masks to risks of side fits, all of whose randomness comes from `seed`."""
     if isinstance(fitted, FittedKernelDensity):
         return KernelSplits.of(fitted, pool)
+    if isinstance(fitted, FittedCrossFit):
+        fitted = fitted.draws[0]  # the only draw of the folds that is fitted again
     return RefitSplits(model, fitted, pool, seed, warm, float(np.mean(losses_of(fitted, pool))))
 
 

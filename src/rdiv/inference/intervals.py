@@ -20,7 +20,6 @@ __all__ = [
     "Interval",
     "critical_value",
     "gap_interval",
-    "mean_estimate",
     "one_sided_limits",
     "one_sided_pvalue",
     "planned_critical",
@@ -49,28 +48,6 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
-
-
-def mean_estimate(
-    numbers: NDArray[np.float64], alpha: float, groups: NDArray[np.intp] | None = None
-) -> Estimate:
-    """The mean of independent numbers (or groups of them) with Student's interval.
-
-    Examples
-    --------
-    >>> found = mean_estimate(np.array([1.0, 2.0, 3.0, 6.0]), 0.05)
-    >>> print(found.value, round(found.low, 2), round(found.high, 2))
-    3.0 -0.44 6.44
-    """
-    from scipy.special import stdtrit
-
-    units = len(numbers) if groups is None else len(np.unique(groups))
-    mean = float(numbers.mean())
-    if units < 2:
-        return Estimate(mean, -np.inf, np.inf)
-    error = float(np.sqrt(variance_of_mean(numbers, groups) / len(numbers)))
-    half = float(stdtrit(units - 1, 1 - alpha / 2)) * error
-    return Estimate(mean, mean - half, mean + half)
 
 
 def critical_value(null_distribution: NDArray[np.float64], alpha: float) -> float:

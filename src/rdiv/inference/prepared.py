@@ -70,6 +70,8 @@ class Prepared:
     gradient_owners : tuple of str or None, optional
         The input column that each column of the gradients belongs to, None for an intercept. Not
         set when the gradients are in the parameters of the model.
+    draws : tuple of Prepared
+        The same test by every single draw of the folds, where `losses` are means over draws.
     notes : mapping
         Facts for the result, ready for JSON.
 
@@ -91,6 +93,7 @@ class Prepared:
     losses: NDArray[np.float64] | None = None
     gradients: NDArray[np.float64] | None = None
     gradient_owners: tuple[str | None, ...] | None = None
+    draws: tuple[Prepared, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     @property

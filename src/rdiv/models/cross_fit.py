@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -32,7 +32,13 @@ from rdiv.samples.row_keys import places_among
 from rdiv.threads import one_thread
 from rdiv.workers import in_order, useful_jobs
 
-__all__ = ["CrossFit", "FittedCrossFit", "fold_of_rows", "fold_units"]
+__all__ = ["CrossFit", "FittedCrossFit", "fold_draws", "fold_of_rows", "fold_units"]
+
+MOST_DRAWS = 3
+"""Most draws of the folds of one pool."""
+
+DRAWN_ROWS = 1000
+"""Folds are drawn anew until this many rows were drawn: once from 501 rows on."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +47,16 @@ class CrossFit:
 
     Folds do not depend on the samples: they are random, balanced over the classes, with identical
     rows and whole groups in one fold. So the test stays exact, and models that memorise get valid
-    losses.
+    losses. Losses of small pools depend on how the folds were drawn; there, folds are drawn several
+    times, and a row's loss is the mean over all draws.
 
     Parameters
     ----------
     model : Model
     folds : int
+    repeats : int, optional
+        How often folds are drawn. By default it depends on the rows of the pool alone, see
+        `fold_draws`: three times up to 333 rows, once above 500.
     n_jobs : int, optional
         Folds fitted at a time, each in its own process; the result does not depend on it.
 
@@ -65,6 +75,7 @@ class CrossFit:
     model: Model
     folds: int = 5
     n_jobs: int | None = field(default=None, repr=False, compare=False)
+    repeats: int | None = None
 
     held_out = True
 
@@ -73,11 +84,17 @@ class CrossFit:
             raise InputError(f"folds must be a whole number of at least 2, got {self.folds!r}.")
         if is_held_out(self.model):
             raise InputError(f"{self.model!r} needs no folds; pass it as it is.")
+        times = self.repeats
+        if times is not None and (
+            isinstance(times, bool) or not isinstance(times, int) or times < 1
+        ):
+            raise InputError(f"repeats must be a whole number of at least 1, got {times!r}.")
 
     def __str__(self) -> str:
         from rdiv.models import BY_NAME
 
-        return f"{spelled(self.model, BY_NAME)}, {self.folds} folds"
+        times = "" if self.repeats in (None, 1) else f" drawn {self.repeats} times"
+        return f"{spelled(self.model, BY_NAME)}, {self.folds} folds{times}"
 
     @property
     def task(self) -> str | None:
@@ -85,32 +102,35 @@ class CrossFit:
         return task_of(self.model)
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedCrossFit:
-        """Draw the folds and fit one model for each."""
+        """Draw the folds and fit one model for each; of a small pool, several times."""
+        draws = fold_draws(len(pool)) if self.repeats is None else self.repeats
+        with counting("fold", draws * self.folds) as at:
+            first = self._drawn(pool, rng, at, 0)
+            others = [
+                self._drawn(pool, own, at, place * self.folds)
+                for place, own in enumerate(rng.spawn(draws - 1), 1)
+            ]
+        return replace(first, others=tuple(others))
+
+    def _drawn(
+        self, pool: Pool, rng: np.random.Generator, at: Callable[[int], None], done: int
+    ) -> FittedCrossFit:
+        """One draw of the folds, with the models of all of them."""
         fold = fold_of_rows(pool, self.folds, rng)
         streams = rng.spawn(self.folds)
         others = (np.flatnonzero(fold != k) for k in range(self.folds))
         # Rows are copied when their turn comes: all folds at once would be several pools.
         jobs = useful_jobs(self.n_jobs, self.folds)
+        fits: list[FittedModel] = []
         if jobs == 1:
-            fits = self._in_turn(pool, others, streams)
+            for k, (rows, stream) in enumerate(zip(others, streams, strict=True), 1):
+                at(done + k)
+                fits.append(fit_model(self.model, pool.take(rows), stream))
         else:
             parts = zip(others, streams, strict=True)
             tasks = ((self.model, pool.take(rows), stream) for rows, stream in parts)
-            fits = in_order(_fit, tasks, jobs)
+            fits = list(in_order(_fit, tasks, jobs))
         return FittedCrossFit(tuple(fits), fold, self.model, pool, rng.spawn(1)[0])
-
-    def _in_turn(
-        self,
-        pool: Pool,
-        others: Iterable[NDArray[np.intp]],
-        streams: Sequence[np.random.Generator],
-    ) -> list[FittedModel]:
-        fits = []
-        with counting("fold", self.folds) as at:
-            for k, (rows, stream) in enumerate(zip(others, streams, strict=True), 1):
-                at(k)
-                fits.append(fit_model(self.model, pool.take(rows), stream))
-        return fits
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +140,9 @@ class FittedCrossFit:
     ``losses`` of the pool that was cross-fitted are those out of fold; on any other pool they are
     the mean over the models. ``gradients`` of models that predict are residuals out of fold times
     the inputs. The parameters of separate fits do not correspond, so models with gradients in their
-    own parameters are fitted once more, to the full pool, when gradients are needed.
+    own parameters are fitted once more, to the full pool, when gradients are needed. Where folds
+    were drawn several times, ``others`` holds the other draws, and numbers per row are means over
+    all draws.
     """
 
     fits: tuple[FittedModel, ...]
@@ -128,17 +150,25 @@ class FittedCrossFit:
     model: Model
     pool: Pool
     rng: np.random.Generator
+    others: tuple[FittedCrossFit, ...] = ()
+
+    @property
+    def draws(self) -> tuple[FittedCrossFit, ...]:
+        """Every draw of the folds by itself."""
+        return (replace(self, others=()), *self.others) if self.others else (self,)
 
     def losses(self, pool: Pool) -> NDArray[np.float64]:
         """Loss of every row, ``(n,)``."""
-        return self._out_of_fold(pool, [partial(losses_of, fit) for fit in self.fits])
+        return self._out_of_fold(pool, losses_of_fit)
 
     def losses_left_out(self, pool: Pool) -> NDArray[np.float64]:
-        """Losses of any rows, each from one fit that did not see it.
+        """Losses of any rows, each from fits that did not see it.
 
         A row of its own pool gets that of the fold that left it out, another one that of the fold
         which its key names.
         """
+        if self.others:
+            return _mean([draw.losses_left_out(pool) for draw in self.draws])
         at = places_among(pool.keys, self.pool.keys)
         named = (pool.keys[:, 0] % np.uint64(len(self.fits))).astype(np.intp)
         fold = np.where(at < 0, named, self.fold[at])
@@ -146,23 +176,22 @@ class FittedCrossFit:
 
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         """Predicted probability of every class, ``(n, n_classes)``, where the model has them."""
-        found = self._each(probabilities_of)
-        if found is None:
+        if self._each(probabilities_of) is None:
             raise InputTypeError(f"{type(self.fits[0]).__name__} gives no probabilities.")
-        return self._out_of_fold(pool, found)
+        return self._out_of_fold(pool, probabilities_of)
 
     @property
     def residuals(self) -> PerRow | None:
         """Function from a pool to derivatives in its predictions, where the model has them."""
-        residuals = self._each(residuals_of)
-        return None if residuals is None else lambda pool: self._out_of_fold(pool, residuals)
+        if self._each(residuals_of) is None:
+            return None
+        return lambda pool: self._out_of_fold(pool, residuals_of)
 
     @property
     def gradients(self) -> PerRow | None:
         """Function from a pool to derivatives of its losses, where the model has them."""
-        residuals = self._each(residuals_of)
-        if residuals is not None:
-            return lambda pool: linear_correction(self._out_of_fold(pool, residuals), pool)
+        if self._each(residuals_of) is not None:
+            return lambda pool: linear_correction(self._out_of_fold(pool, residuals_of), pool)
         if self._each(gradients_of) is not None:
             return lambda pool: self._whole_gradients(pool)
         return None
@@ -182,19 +211,24 @@ class FittedCrossFit:
         found = [known for fit in self.fits if (known := method(fit)) is not None]
         return found if len(found) == len(self.fits) else None
 
-    def _out_of_fold(self, pool: Pool, numbers: Sequence[PerRow]) -> NDArray[np.float64]:
+    def _out_of_fold(
+        self, pool: Pool, method: Callable[[FittedModel], PerRow | None]
+    ) -> NDArray[np.float64]:
         """Numbers per row from the model that did not see the row; elsewhere a mean over models."""
+        if self.others:
+            return _mean([draw._out_of_fold(pool, method) for draw in self.draws])
+        numbers = self._each(method)
+        assert numbers is not None
         if not np.array_equal(pool.keys, self.pool.keys):
-            everywhere = [of_fit(pool) for of_fit in numbers]
-            mean: NDArray[np.float64] = np.mean(everywhere, axis=0)
-            return mean
+            return _mean([of_fit(pool) for of_fit in numbers])
         return _by_fold(pool, self.fold, numbers)
 
     def refit(self, pool: Pool, rng: np.random.Generator) -> FittedCrossFit:
         """Cross-fit some rows of the pool, each fold starting from its own model.
 
         Every row keeps its fold, so no start has seen the rows that it will be judged on. A fold
-        that leaves no row to train on keeps its model as it is.
+        that leaves no row to train on keeps its model as it is. Where folds were drawn several
+        times, only the first draw is fitted again.
         """
         return self._again(pool, rng, warm=True)
 
@@ -224,6 +258,16 @@ class FittedCrossFit:
         return self.fold[at]
 
 
+def losses_of_fit(fit: FittedModel) -> PerRow:
+    """The losses of a fitted model as a function of a pool."""
+    return partial(losses_of, fit)
+
+
+def _mean(numbers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    mean: NDArray[np.float64] = np.mean(numbers, axis=0)
+    return mean
+
+
 def _by_fold(pool: Pool, fold: NDArray[np.intp], numbers: Sequence[PerRow]) -> NDArray[np.float64]:
     """Numbers of every row of a pool, from the function of its fold."""
     whole: NDArray[np.float64] | None = None
@@ -241,6 +285,20 @@ def fold_units(pool: Pool) -> NDArray[np.intp]:
     """What folds keep whole: the first place of every distinct row, or of every group."""
     units = pool.first_copy if pool.groups is None else pool.groups
     return np.unique(units, return_index=True)[1]
+
+
+def fold_draws(rows: int) -> int:
+    """How often the folds of a pool of that many rows are drawn, by default.
+
+    Losses depend on the draw of the folds the more, the fewer rows there are, and the fewer rows
+    there are, the less another draw costs.
+
+    Examples
+    --------
+    >>> print([fold_draws(rows) for rows in (60, 200, 300, 500, 501, 10**6)])
+    [3, 3, 3, 2, 1, 1]
+    """
+    return min(MOST_DRAWS, max(1, DRAWN_ROWS // max(rows, 1)))
 
 
 def fold_of_rows(pool: Pool, folds: int, rng: np.random.Generator) -> NDArray[np.intp]:

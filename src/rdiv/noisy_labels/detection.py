@@ -141,7 +141,7 @@ class LabelNoiseDetector:
         if self.folds is None or is_held_out(model):
             return model
         check_class_sizes(pool, self.folds)
-        return CrossFit(model, self.folds, self.n_jobs)
+        return CrossFit(model, self.folds, self.n_jobs, repeats=1)
 
 
 def detect(
@@ -188,9 +188,10 @@ def class_probabilities(fitted: FittedModel, pool: Pool) -> Floats:
     if known is not None and probabilities_of(first_fit(fitted)) is not None:
         return known(pool)
     if isinstance(fitted, FittedCrossFit):
+        first = fitted.draws[0]
         parts = np.empty((len(pool), len(pool.classes)))
-        for k, fit in enumerate(fitted.fits):
-            chosen = np.flatnonzero(fitted.fold == k)
+        for k, fit in enumerate(first.fits):
+            chosen = np.flatnonzero(first.fold == k)
             if len(chosen):
                 parts[chosen] = class_probabilities(fit, pool.take(chosen))
         return parts

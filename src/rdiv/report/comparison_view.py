@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rdiv.comparison.sentences import badge, tone, verdict_remarks
+from rdiv.comparison.sentences import badge, fold_luck, tone, verdict_remarks
 from rdiv.report import first_screen, tables
 from rdiv.report.charts import loss_chart, null_chart
 from rdiv.report.line_charts import gaps_chart
@@ -31,6 +31,7 @@ def comparison_view(
     if losses is not None:
         charts.append(loss_chart(losses, whose))
     kept = [found.notes[key] for key in ("target", "folds") if key in found.notes]
+    kept += [luck] if (luck := fold_luck(found)) else []
     return {
         "about": first_screen.about(found, provenance),
         "badge": badge(found.verdict, found.direction),

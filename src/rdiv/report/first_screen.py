@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from rdiv.comparison.sentences import asymptotic_because
 from rdiv.remarks import IN_SAMPLE
 from rdiv.report.provenance import Provenance
 from rdiv.report.wording import amount, count, probability, sentence, shorten, signed, visible
@@ -47,6 +48,8 @@ _TERMS = {
     "model minds is another question, so this is not part of the verdict.",
     "Smallest detectable gap": "With this many rows, a true gap of this size is found with "
     "80 % probability. Smaller ones are often missed.",
+    "Asymptotic interval": "An interval that may miss more often than it says, because a side has "
+    "few rows, or because a few rows carry most of its losses. The p-value does not need it.",
     "p-value, adjusted p-value": "How often chance alone gives at least such a difference when "
     "nothing has changed. Several questions are asked, and each gives chance another try: the "
     "adjusted p-value accounts for that.",
@@ -151,7 +154,9 @@ def _span(found: Comparison, name: str) -> str:
     if interval is None:
         return f"; {IN_SAMPLE}"
     level = amount(100 * (1 - found.results[name].alpha), 6)
-    return f"; {level}\u00a0% interval {signed(interval.low)} to {signed(interval.high)}"
+    why = asymptotic_because(found, name)
+    flag = "" if why is None else f" (asymptotic: {why})"
+    return f"; {level}\u00a0% interval {signed(interval.low)} to {signed(interval.high)}{flag}"
 
 
 def _retraining(found: Comparison) -> Fact:

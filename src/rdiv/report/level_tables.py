@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rdiv.comparison.sentences import asymptotic_because
 from rdiv.report.first_screen import loss_words
 from rdiv.report.tables import Head, Table
 from rdiv.report.wording import count, probability, shorten, signed
@@ -32,21 +33,22 @@ def level_table(
 
 def _line(level: Level, one: Comparison, models: bool) -> tuple[str, ...]:
     won, second = one.retraining, one.shared_gap_interval if one.gap is None else None
+    flag = "" if asymptotic_because(one, one.leading) is None else " *"
     return (
         shorten(level.name, 60),
         f"{level.verdict}, {level.direction}" if level.direction else str(level.verdict),
         loss_words(one) if models else count(level.rows),
-        "not measured" if one.gap is None else _estimate(one.gap, one.gap_interval),
-        "not asked" if one.shared_gap is None else _estimate(one.shared_gap, second),
+        "not measured" if one.gap is None else _estimate(one.gap, one.gap_interval, flag),
+        "not asked" if one.shared_gap is None else _estimate(one.shared_gap, second, flag),
         "" if won is None else signed(-won.current.value, 3),
         probability(level.adjusted_pvalues["together"]),
     )
 
 
-def _estimate(gap: float, interval: Interval | None) -> str:
+def _estimate(gap: float, interval: Interval | None, flag: str) -> str:
     span = ""
     if interval is not None:
-        span = f" ({signed(interval.low, 3)} to {signed(interval.high, 3)})"
+        span = f" ({signed(interval.low, 3)} to {signed(interval.high, 3)}){flag}"
     return f"{signed(gap, 3)}{span}"
 
 

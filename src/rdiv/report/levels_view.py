@@ -18,7 +18,7 @@ from rdiv.report.provenance import Provenance
 from rdiv.report.split_chart import no_split, split_chart
 from rdiv.report.svg import Chart
 from rdiv.report.why_view import carriers, driver_parts, leading_words
-from rdiv.report.wording import amount, count, shorten, signed, typeset
+from rdiv.report.wording import amount, count, sentence, shorten, signed, typeset
 
 if TYPE_CHECKING:
     from rdiv.comparison.levels_result import Comparisons, Level
@@ -35,6 +35,13 @@ MOST_OPEN = 24
 MOST_DETAILS = 8
 """Most shifted levels that get their own section."""
 
+MOST_REMARKS = 12
+"""Most levels whose interval and verdict seem to disagree that get a sentence."""
+
+_RUN = (
+    "No level alone is enough to show it, but {run} together are: see what these levels have in "
+    "common."
+)
 _ADVICE = {
     "risk shift": "Start with the {unit}s below that shifted: see what carries the gap there, and "
     "whether they have something in common.",
@@ -61,12 +68,15 @@ def many_view(found: Comparisons, provenance: Provenance, *, rows: bool) -> dict
     shifted = [level for level in found.tested if level.shifted]
     details = [_section(i, level, found, rows) for i, level in enumerate(shifted[:MOST_DETAILS])]
     left = len(shifted) - len(details)
-    better = bool(shifted) and all(level.direction == "better" for level in shifted)
+    ways = [level.direction for level in shifted] + _run_direction(found)
+    better = bool(ways) and all(way == "better" for way in ways)
     return {
         "unit": unit,
         "about": _about(found, provenance),
         "badge": f"{count(len(shifted))} of {count(len(found.tested))} {unit}s shifted",
         "tone": tone(found.verdict, "better" if better else None),
+        "run": _run(found),
+        "remarks": [shorten(sentence(text), 300) for text in found.remarks[:MOST_REMARKS]],
         "headline": shorten(found.headline(), 400),
         "warnings": first_screen.warned(found.warnings),
         "advice": _advice(found, len(shifted)),
@@ -82,6 +92,15 @@ def many_view(found: Comparisons, provenance: Provenance, *, rows: bool) -> dict
         "methods": many_methods(found),
         "reproduce": reproduce_view(provenance, found.seed),
     }
+
+
+def _run_direction(found: Comparisons) -> list[str | None]:
+    return [found.run.direction] if found.run is not None and found.run.shown else []
+
+
+def _run(found: Comparisons) -> str:
+    """What consecutive levels show together."""
+    return "" if found.run is None else shorten(typeset(f"In a row: {found.run.line()}."), 400)
 
 
 def _first(levels: Sequence[Level], most: int) -> list[Level]:
@@ -109,6 +128,8 @@ def _about(found: Comparisons, provenance: Provenance) -> list[first_screen.Fact
 def _advice(found: Comparisons, shifted: int) -> str:
     if found.unit == "model" and 0 < shifted < len(found.tested):
         return _MODELS_DIFFER
+    if not shifted and found.run is not None and found.run.shown:
+        return _RUN.format(run=shorten(found.run.name(), 120))
     if not shifted:
         for level in found.tested:
             drivers = _one(level).drivers
@@ -163,8 +184,8 @@ def _caption(found: Comparisons, levels: Sequence[Level]) -> str:
         among = f"more {unit}s shifted" if rest else "all that shifted are among them"
         which = f"{count(len(levels))} of {count(total)} {unit}s ({among})"
     return (
-        f"{which}. Intervals and p-values are adjusted for all {unit}s. Retraining: the change of "
-        "the loss on current"
+        f"{which}. Intervals and p-values are adjusted for all {unit}s; those with * are "
+        "asymptotic. Retraining: the change of the loss on current"
     )
 
 

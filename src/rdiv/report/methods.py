@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdiv.comparison.density_ratio import LARGEST
-from rdiv.comparison.sentences import further_looks
+from rdiv.comparison.sentences import alpha_spent, further_looks
 from rdiv.report.wording import amount, count, shorten
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def comparison_methods(found: Comparison) -> list[str]:
     )
     last = f"{_intervals(found)}{_inputs(found)}{further_looks(test.alpha)}"
     told = [_models_fitted(found), permuted, _combined(found, test.alpha), _split(found)]
-    return [text for text in (*told, _columns(found), _moved(found), last) if text]
+    parts = (*told, _columns(found), _moved(found), alpha_spent(found), last)
+    return [text for text in parts if text]
 
 
 def _split(found: Comparison) -> str:
@@ -124,7 +125,17 @@ def _shared(found: Comparison, test: TwoSampleResult) -> str:
     return (
         f"R-div: one model ({shorten(test.model, 120)}) was fitted on all {count(test.n_p)} "
         f"reference and {count(test.n_q)} current rows together, without knowing which row came "
-        f"from which sample, and judged by its {losses}."
+        f"from which sample, and judged by its {losses}.{_drawn(test)}"
+    )
+
+
+def _drawn(test: TwoSampleResult) -> str:
+    drawn = test.notes.get("fold draws")
+    if drawn is None:
+        return ""
+    return (
+        f" With so few rows losses depend on how the folds were drawn: they are means over "
+        f"{drawn['draws']} draws, none of which knew the samples."
     )
 
 
@@ -166,9 +177,16 @@ def _intervals(found: Comparison) -> str:
     spans = (found.gap_interval, found.shared_gap_interval)
     text = ""
     if any(span is not None for span in spans):
-        text = "Intervals are for the gap of the fitted models on future rows. "
+        text = (
+            "Intervals are for the gap of the fitted models on future rows: the gap plus and minus "
+            "the permutation quantile times its standard error, wider where Student's quantile or "
+            "skewed losses ask for more, never narrower. "
+        )
     if found.retraining is not None:
-        text += "Retraining compares the two models row by row, with Student's interval. "
+        text += (
+            "Retraining compares the two models row by row, with Student's interval, wider where "
+            "differences are skewed. "
+        )
     return text
 
 
@@ -188,7 +206,8 @@ def many_methods(found: Comparisons) -> list[str]:
     shared = "the models share both samples" if unit == "model" else "the levels share a reference"
     hold = _HOLD[found.correction].format(alpha=amount(found.alpha), unit=unit, shared=shared)
     raised = f" (raised, because so many {unit}s need more than 999)" if found.raised else ""
-    each = amount(100 * (1 - found.alpha / len(found.tested)), 6)
+    members = len(found.tested) + (found.no_runs is None)
+    each = amount(100 * (1 - found.alpha / members), 6)
     what = "Each level was compared with the full reference on its own"
     if unit == "model":
         what = "The two samples were compared for each model on its own"
@@ -199,4 +218,19 @@ def many_methods(found: Comparisons) -> list[str]:
         f"{hold}. Each {unit} has {each} % intervals, so that they hold for all {unit}s at once. "
         f"The adjustment is slightly more powerful, so a {unit} may shift while its interval "
         "contains 0.",
+        *_in_a_row(found),
+        *([f"In every {unit}: {spent}"] if (spent := alpha_spent(first)) else []),
+    ]
+
+
+def _in_a_row(found: Comparisons) -> list[str]:
+    """How consecutive levels were tested together."""
+    if found.no_runs is not None:
+        return []
+    return [
+        "In a row: consecutive levels whose mean losses all lie on one side of the reference are "
+        "compared with it as one sample, by the model that the verdicts are about. The run that is "
+        "farthest from the reference is reported; rows are permuted among the reference and all "
+        "levels, and the run is chosen anew in every permutation, so its p-value is exact when no "
+        "level differs. It counts as one more level in the adjustment."
     ]

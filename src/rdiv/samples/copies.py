@@ -6,7 +6,10 @@ import numpy as np
 
 from rdiv.samples.pooling import PooledSamples
 
-__all__ = ["identical", "rows_in_both"]
+FREQUENT = 20
+"""A column with no more distinct values than this holds frequent values, not copies."""
+
+__all__ = ["identical", "repeated_rows", "rows_in_both"]
 
 
 def rows_in_both(pooled: PooledSamples) -> int:
@@ -25,6 +28,31 @@ def rows_in_both(pooled: PooledSamples) -> int:
     in_p = np.zeros(len(is_p), dtype=bool)
     in_p[copy_of[is_p]] = True
     return int(in_p[copy_of[~is_p]].sum())
+
+
+def repeated_rows(pooled: PooledSamples) -> int:
+    """How many rows are further copies of a row of their own sample.
+
+    0 where rows repeat because few values are possible: no input has more than 20 distinct ones.
+
+    Examples
+    --------
+    >>> from rdiv.samples import pool_samples
+    >>> p, q = [[float(i)] for i in range(30)], [[0.5], [0.5], [0.5], [7.0]]
+    >>> print(repeated_rows(pool_samples(p, q, rng=0)))
+    2
+    """
+    copy_of, is_p = pooled.pool.first_copy, pooled.is_p
+    count = sum(int(own.sum()) - len(np.unique(copy_of[own])) for own in (is_p, ~is_p))
+    return count if count and _can_tell_rows(pooled) else 0
+
+
+def _can_tell_rows(pooled: PooledSamples) -> bool:
+    pool = pooled.pool
+    if pool.is_images or (not pool.is_table and len(pool.rows.shape) > 2):
+        return True
+    inputs = pool.matrix()
+    return any(len(np.unique(column)) > FREQUENT for column in inputs.T)
 
 
 def identical(pooled: PooledSamples) -> bool:
