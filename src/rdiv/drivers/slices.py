@@ -278,8 +278,8 @@ class _Half:
             return None
         weights = self.weights[of_p] / self.weights[of_p].mean()
         mean = float((weights * self.losses[of_p]).mean())
-        sides = (of_p, of_q)
-        groups = (None, None) if self.groups is None else tuple(self.groups[s] for s in sides)
+        codes = self.groups
+        groups = (None, None) if codes is None else (codes[of_p], codes[of_q])
         numbers = mean + weights * (self.losses[of_p] - mean)
         return difference_of_means(numbers, self.losses[of_q], alpha, groups)
 
