@@ -218,7 +218,7 @@ def verdict_of(claim: Any, name: str, lines: list[Line]) -> str | None:
 def test_verdicts_follow_the_numbers(
     claim: Any, name: str, rates: dict[str, float], verdict: str | None
 ) -> None:
-    assert verdict_of(claim, name, lines_of(name, **rates)) == verdict
+    assert verdict_of(claim, name, lines_of(name, None, **rates)) == verdict
 
 
 def test_a_claim_about_n_4000_rests_on_2000_rows_a_side() -> None:
