@@ -152,16 +152,15 @@ def test_h_div_has_r_div_beside_it_with_as_many_permutations(name: str) -> None:
 
 
 def test_a_part_at_other_sizes(tmp_path: Path) -> None:
-    chosen = {"parts": ["gmm-one-fit"], "sizes": [24]}
-    found = reproduce("hdgm-size", scale="smoke", seed=3, out=tmp_path, **chosen)
+    part = ["gmm-one-fit"]
+    found = reproduce("hdgm-size", scale="smoke", seed=3, out=tmp_path, parts=part, sizes=[24])
     assert {(line["part"], line["n_p"], line["tested"]) for line in found.lines} == {
         ("gmm-one-fit", 24, 24)
     }
     assert "--part gmm-one-fit --sizes 24 --seed 3" in found.to_markdown()
-    again = reproduce("hdgm-size", scale="smoke", seed=3, out=tmp_path, **chosen)
+    again = reproduce("hdgm-size", scale="smoke", seed=3, out=tmp_path, parts=part, sizes=[24])
     assert again.lines == found.lines, "the trials of these sizes were kept"
-    chosen["sizes"] = [26]
-    assert reproduce("hdgm-size", scale="smoke", seed=3, out=tmp_path, **chosen).lines
+    assert reproduce("hdgm-size", scale="smoke", seed=3, out=tmp_path, parts=part, sizes=[26]).lines
 
 
 @pytest.mark.parametrize(
