@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from rdiv.discrepancies import Inputs, Omnibus
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.prepared import Prepared
+from rdiv.models import as_model
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
 from rdiv.studies.journal import resume_map
@@ -80,7 +81,11 @@ def all_text(rng: RNG, n: int) -> pl.DataFrame:
 TABLES: dict[str, Callable[[RNG, int], pl.DataFrame]] = {
     "mixed": mixed, "90 % missing": mostly_missing, "one level": one_level, "all text": all_text
 }  # fmt: skip
-TESTS: dict[str, Any] = {"inputs": Inputs(), "omnibus gmm": Omnibus("gmm"), "broken": None}
+TESTS: dict[str, Any] = {
+    "inputs": Inputs(),
+    "omnibus gmm": Omnibus(as_model("gmm")),
+    "broken": None,
+}
 CELLS = [("inputs", table) for table in TABLES]
 CELLS += [("omnibus gmm", "mixed"), ("omnibus gmm", "90 % missing"), ("broken", "mixed")]
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from rdiv import power_study
 from rdiv.discrepancies import Omnibus
+from rdiv.models import KernelDensity
 from rdiv.sources import Blob, Hdgm, Higgs
 
 SEED = 40
@@ -40,7 +41,7 @@ MMD_FUSE = {
 NAMED = (*MMD_FUSE, "hdgm d=5, n=1000", "blob n=360")
 TRAINED_SECONDS = 9.0  # about what a trial of all tests of `TRAINED` takes
 ONCE = ("r-div", "score", "omnibus", "ks-loss", "h-div", "cross-risk", "mmd-o", "energy")
-OBJECTS = {"omnibus": Omnibus("kde", inputs=False)}  # of r-div and score alone
+OBJECTS = {"omnibus": Omnibus(KernelDensity(), inputs=False)}  # of r-div and score alone
 TRAINED = ("mmd-d", "me", "scf", "c2st-s", "c2st-l", "l-div", "h-div:gmm")
 
 

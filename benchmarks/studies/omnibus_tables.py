@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from rdiv.models import BY_NAME as MODELS
 from rdiv.models.protocol import fit_model
 from rdiv.names import spelled
 from rdiv.samples.pooling import PooledSamples, pool_samples
-from rdiv.studies.journal import resume_map
+from rdiv.studies.journal import Journal, resume_map
 from rdiv.threads import one_thread
 from rdiv.two_sample import prepare, run_test
 
@@ -76,17 +77,30 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=SEED, help="another seed for a pilot")
     parser.add_argument("--cells", default="", help="only cells whose name contains this")
     parser.add_argument("--rows", type=Path, default=JOURNAL, help="the journal")
+    parser.add_argument(
+        "--finished", action="store_true", help="compute nothing, show the cells in the journal"
+    )
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
     chosen = {name: cell for name, cell in CELLS.items() if args.cells in name}
     if args.plan:
         print("\n".join(chosen), f"\n{len(chosen)} cells of {args.trials} trials")
         return
+    if args.finished:
+        chosen = {name: cell for name, cell in chosen.items() if name in finished(args)}
     found = {name: run(name, cell, args) for name, cell in chosen.items()}
     lines = "\n".join(page(found, args)) + "\n"
     print(lines)
     if args.out:
         args.out.write_text(lines)
+
+
+def finished(args: argparse.Namespace) -> set[str]:
+    """The cells of which the journal has all trials."""
+    with Journal(args.rows) as journal:
+        keys = [row["key"] for row in journal.rows if row["key"]["seed"] == args.seed]
+    there = Counter(key["cell"] for key in keys if key["trial"] < args.trials)
+    return {name for name, count in there.items() if count >= args.trials}
 
 
 def run(name: str, cell: Cell, args: argparse.Namespace) -> dict[str, Any]:
@@ -175,6 +189,9 @@ def page(found: dict[str, dict[str, Any]], args: argparse.Namespace) -> Iterator
         name: regret(cell["pvalues"], [test for test in SINGLE if test in cell["pvalues"]])
         for name, cell in found.items()
     }
+    missing = [name for name in CELLS if name not in found]
+    if missing:
+        yield f"Not run yet: {', '.join(missing)}.\n"
     yield from summary(found, regrets)
     yield from (
         "## Every cell",

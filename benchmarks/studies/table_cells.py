@@ -73,7 +73,7 @@ NUMBER = {"census": "AGEP", "bikes": "temp", "digits": "pixel 20", "higgs": "m_b
 SECOND = {"census": "SCHL", "bikes": "humidity", "digits": "pixel 28", "higgs": "m_wbb"}
 TEXT = {"census": "RAC1P", "bikes": "weather"}
 PAIR = {"census": "MAR", "bikes": "atemp", "digits": "pixel 28", "higgs": "m_wwbb"}
-SOURCES = {"blob": Blob(), "hdgm": Hdgm(10), "higgs4": Higgs()}
+SOURCES: dict[str, Any] = {"blob": Blob(), "hdgm": Hdgm(10), "higgs4": Higgs()}
 
 
 def draw(cell: Cell, rng: np.random.Generator) -> tuple[Any, Any]:

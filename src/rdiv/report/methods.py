@@ -194,8 +194,9 @@ def _inputs(found: Comparison) -> str:
     if found.input_test is None:
         return ""
     return (
-        f"The test of the inputs uses {count(found.input_test.n_p)} + "
-        f"{count(found.input_test.n_q)} random rows and is not part of the verdict. "
+        "The test of the inputs needs no model: it looks at distances between rows, at columns and "
+        f"at pairs of columns, in {count(found.input_test.n_p)} + {count(found.input_test.n_q)} "
+        "random rows, and is not part of the verdict. "
     )
 
 
