@@ -150,6 +150,14 @@ class TestLosses:
         assert gradients.shape[1] >= 1
         assert np.isfinite(gradients).all()
 
+    @pytest.mark.parametrize("table", calibration.TABLES)
+    def test_a_loss_has_the_same_bits_in_any_block(self, table: str) -> None:
+        pool = Pool(calibration.TABLES[table](60, RNG(0)))
+        fitted = MixedDensity().fit(pool, RNG(0))
+        whole = fitted.losses(pool)
+        for rows in (np.arange(7), np.array([41]), np.arange(59, 20, -3)):
+            assert fitted.losses(pool.take(rows)).tobytes() == whole[rows].tobytes()
+
     def test_a_refit_keeps_the_encoding(self) -> None:
         pool = Pool(calibration.mixed(60, RNG(0)))
         fitted = MixedDensity().fit(pool, RNG(0))

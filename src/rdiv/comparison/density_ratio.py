@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.models.boosting import FEW_BINS, MANY_COLUMNS
+
 __all__ = ["DensityRatio", "density_ratio"]
 
 Floats = NDArray[np.float64]
@@ -95,6 +97,8 @@ def _cross_fitted(
         own, others = fold == k, np.flatnonzero(fold != k)
         rows = rng.permutation(others)[:MOST_ROWS]
         model = make(int(rng.integers(2**31)))
+        if features.shape[1] > MANY_COLUMNS and hasattr(model, "max_bins"):
+            model.set_params(max_bins=FEW_BINS)
         model.fit(features[rows], ~is_p[rows])
         chance[own] = model.predict_proba(features[own])[:, 1] if own.any() else 0.0
     return np.clip(chance, 1e-6, 1 - 1e-6)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rdiv.comparison.questions import Answer
 from rdiv.discrepancies.in_use import TrainedOnReference
-from rdiv.models.boosting import MANY_COLUMNS
+from rdiv.models.boosting import FEW_BINS, MANY_COLUMNS
 from rdiv.models.cross_fit import fold_of_rows
 from rdiv.models.protocol import FittedModel, predictions_of
 from rdiv.samples.pool import Pool
@@ -123,7 +123,7 @@ def _fit(x: Floats, losses: Floats, rng: np.random.Generator) -> Callable[[Float
     booster: Any = HistGradientBoostingRegressor(
         max_iter=60, learning_rate=0.05, max_leaf_nodes=15, min_samples_leaf=40,
         l2_regularization=1.0, early_stopping=False, random_state=int(rng.integers(2**31)),
-        max_bins=63 if x.shape[1] > MANY_COLUMNS else 255,
+        max_bins=FEW_BINS if x.shape[1] > MANY_COLUMNS else 255,
     )  # fmt: skip
     booster.fit(x[rows], losses[rows])
     return lambda more: np.asarray(booster.predict(more), dtype=np.float64)

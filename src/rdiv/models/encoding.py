@@ -23,7 +23,7 @@ MOST_LEVELS = 20
 _SMOOTH = 0.5  # rows added to every level
 _RARE = 10.0  # a level of so many rows counts half (in squares)
 _NARROWEST = 0.3  # least spread that a column of scores is divided by
-_MOST_KNOTS = 4096
+_MOST_KNOTS = 1024
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,7 +117,9 @@ class FittedMixedDensity:
         """What the correlations say of a row beyond its columns, large values by their log."""
         m, k = self.basis.shape
         squares = (1 / self.rest - 1) * np.einsum("ij,ij->i", encoded, encoded)
-        squares += np.square(encoded @ self.basis) @ (1 / self.variances - 1 / self.rest)
+        # Row by row: a product of whole matrices rounds differently in blocks of other sizes.
+        along = np.matmul(encoded[:, None, :], self.basis)[:, 0]
+        squares += np.einsum("ij,ij,j->i", along, along, 1 / self.variances - 1 / self.rest)
         volume = np.log(self.variances).sum() + (m - k) * np.log(self.rest)
         bound = 5 * np.sqrt(m + 1)
         together: Floats = bound * np.arcsinh((squares + volume) / (2 * bound))
