@@ -23,7 +23,7 @@ from scipy.stats import binomtest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import rdiv
-from rdiv.studies.journal import resume_map
+from rdiv.studies.journal import Journal, resume_map
 
 SEED, RESAMPLES, POWER, ALPHA = 43, 399, 0.8, 0.05
 JOURNAL = Path(__file__).parent / "journals" / "planned_power.jsonl"
@@ -153,6 +153,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--share", type=float, default=1.0, help="share of the draws to run")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--known", action="store_true", help="only what the journal holds")
     args = parser.parse_args()
     keys = [
         {"table": table, "line": line, "draw": i, "seed": SEED}
@@ -160,6 +161,10 @@ def main() -> None:
         for line, setting in enumerate(lines)
         for i in range(max(1, int(args.share * setting.draws)))
     ]
+    if args.known:
+        with Journal(JOURNAL) as journal:
+            held = [row["key"] for row in journal.rows]
+        keys = [key for key in keys if key in held]
     results = resume_map(one, keys, file=JOURNAL, n_jobs=args.jobs)
     by_line: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for key, result in zip(keys, results, strict=True):
@@ -187,7 +192,10 @@ def page(by_line: dict[tuple[str, int], list[dict[str, Any]]]) -> str:
         "|---|---|---|---|---|---|",
     ]
     for k, setting in enumerate(FOUND):
-        results = by_line["found", k]
+        results = by_line.get(("found", k), [])
+        if not results:
+            lines.append(f"| {setting.name} | {setting.rows} | not counted yet | 0 | | |")
+            continue
         gap = float(np.median([r["gap"] for r in results if r["gap"] is not None]))
         lines.append(f"| {setting.name} | {setting.rows} | {gap:.3g} | {rate(results)} |")
     lines += [
@@ -202,7 +210,11 @@ def page(by_line: dict[tuple[str, int], list[dict[str, Any]]]) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for k, setting in enumerate(PLANNED):
-        results = by_line["planned", k]
+        results = by_line.get(("planned", k), [])
+        if not results:
+            name = f"| {setting.name} | {setting.rows} | {setting.gap:g} |"
+            lines.append(f"{name} not counted yet | | | 0 | | |")
+            continue
         rows = [r["gap"] for r in results]
         low, middle, high = np.quantile(rows, [0.1, 0.5, 0.9])
         own = [float(np.median([r[end] for r in results])) for end in ("low", "high")]

@@ -29,7 +29,7 @@ def test_the_panel_and_the_picture(run: Run, files: Path, tmp_path: Path) -> Non
     assert ran.code == 0
     assert "120 + 100 rows find a gap of" in ran.out
     assert "120 + 100 rows: smallest gap" in ran.out
-    assert "The loss is taken to vary as in the pilot" in ran.out
+    assert "The losses of the pilot are tilted to the gap" in ran.out
     assert picture.read_text().lstrip().startswith("<?xml")
 
 

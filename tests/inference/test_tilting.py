@@ -75,12 +75,12 @@ def test_the_limit_has_the_pvalue_of_the_level(seed: int) -> None:
     assert found.pvalue(limit - 0.01) > 0.05
 
 
-def test_the_mirror_image_is_the_other_direction() -> None:
-    rng = np.random.default_rng(3)
-    p, q = rng.exponential(size=30), rng.exponential(size=30)
-    there = Boundary(units_of(p), units_of(q)).mirrored()
-    back = Boundary(units_of(-p), units_of(-q))
-    assert there.pvalue(0.3) == back.pvalue(0.3)
+def test_in_the_other_direction_the_reference_may_lack_errors() -> None:
+    """A current error rate of 10 % is not shown to be at most so much better than five rows say."""
+    p, q = np.zeros(5), np.repeat([0.0, 1.0], [900, 100])
+    there = Boundary(units_of(p), units_of(q)).swapped()
+    assert there.gap == pytest.approx(-0.1)
+    assert there.pvalue(0.1) == pytest.approx(0.8**5, rel=0.1)
 
 
 def test_groups_of_copies_are_single_rows() -> None:

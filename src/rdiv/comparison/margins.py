@@ -162,7 +162,7 @@ class _Tests:
 
     def above(self, margin: float) -> float:
         """P-value of a gap at or below minus the margin."""
-        return self.mirrored().below(margin)
+        return self.swapped().below(margin)
 
     def highest(self, alpha: float) -> float:
         """The largest gap that is not ruled out."""
@@ -173,11 +173,11 @@ class _Tests:
 
     def lowest(self, alpha: float) -> float:
         """The smallest gap that is not ruled out."""
-        return -self.mirrored().highest(alpha)
+        return -self.swapped().highest(alpha)
 
-    def mirrored(self) -> _Tests:
-        """The tests for losses of the opposite sign."""
-        boundary = None if self.boundary is None else self.boundary.mirrored()
+    def swapped(self) -> _Tests:
+        """The tests with reference and current exchanged."""
+        boundary = None if self.boundary is None else self.boundary.swapped()
         return _Tests(-self.gap, self.error, self.freedom, -self.skewness, boundary)
 
 

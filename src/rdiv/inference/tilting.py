@@ -229,10 +229,9 @@ class Boundary:
         """Mean loss of current minus that of reference."""
         return self.current.mean - self.reference.mean
 
-    def mirrored(self) -> Boundary:
-        """The same for losses of the opposite sign."""
-        sides = (self.reference, self.current)
-        return Boundary(*(Units(-side.means, side.sizes) for side in sides))
+    def swapped(self) -> Boundary:
+        """The same for the other direction: the reference is then the one that may lack errors."""
+        return Boundary(self.current, self.reference)
 
     def pvalue(self, margin: float) -> float:
         """Probability of a gap as small as the observed one, at the margin."""
