@@ -167,13 +167,13 @@ their true gap is known; the lines of ridge in folds are about the models that w
 `q*` alone is the interval that takes the permutation quantile and nothing else: `gap +- q* se`.
 *Flagged*: the share of draws whose interval the panel, the page and the JSON mark as asymptotic,
 because a side is small (fewer than 30 rows), very skewed or constant. Lines that are flagged in at
-least half of the draws promise nothing; in all others misses are to be at most {most}. A flag cannot
-know of losses that were not seen: with t3, whose squares have no variance, the draws without a flag
-are those without a large loss, and they miss the most. The draws that chose the rule had other
-seeds. Command:
+least half of the draws promise nothing; in all others misses are to be at most {most}. A flag
+cannot know of losses that were not seen: with t3, whose squares have no variance, the draws without
+a flag are those without a large loss, and they miss the most. The draws that chose the rule had
+other seeds. Command:
 `python benchmarks/calibration/hard_intervals.py --out docs/measured/interval_hard_cases.md`.
 
-| losses | rows | misses (95 % interval) | below | above | `q*` alone | flagged | missed, not flagged |
+| losses | rows | misses (95 % interval) | below | above | `q*` alone | flagged | missed, no flag |
 |---|---|---|---|---|---|---|---|\
 """
 
