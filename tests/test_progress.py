@@ -83,7 +83,7 @@ def test_workers_stay_silent(terminal: Terminal) -> None:
     ("how", "expected"),
     [
         ({"model": Mlp((4,), Training(epochs=3))}, "epoch 2 of 3"),
-        ({"model": CrossFit(Mlp((4,), Training(epochs=2)), 2)}, "fold 2 of 2, epoch 1 of 2"),
+        ({"model": CrossFit(Mlp((4,), Training(epochs=2)), 2)}, "fold 4 of 6, epoch 1 of 2"),
         ({"discrepancy": "h-div", "model": "gmm"}, "permutation 1 of 19"),
     ],
 )

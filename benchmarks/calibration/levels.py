@@ -118,7 +118,7 @@ def false_words(found: Comparisons, cell: Cell) -> dict[str, bool]:
     run, size = found.run, len(ones) + 1
     families = {name: Family(size, ALPHA, name, None, 0) for name in CORRECTED}
     judged = {name: family.judged(ones, run) for name, family in families.items()}
-    words = {
+    words: dict[str, bool] = {
         name: any(_wrong(str(level.verdict), cell) for level in levels.values())
         for name, levels in judged.items()
     }

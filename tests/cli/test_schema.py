@@ -45,6 +45,11 @@ def documents() -> dict[str, dict[str, Any]]:
             (x[0], np.zeros(30)), (x[1], np.zeros(30)), model="ridge", task="regression",
             n_resamples=99, rng=0,
         ).to_dict(),
+        "in a row": rdiv.compare_many(
+            lost[0].select("error"),
+            {name: lost[1].select(pl.col("error") + 1) for name in ("a", "b", "c")},
+            **logged,
+        ).to_dict(),
         "many": rdiv.compare_many(p, {"a": q, "b": q.head(5)}, **fast).to_dict(),
         "by": rdiv.compare_many(p.drop("age"), q.with_columns(age=1), by="age", **fast).to_dict(),
         "models": rdiv.compare_models(

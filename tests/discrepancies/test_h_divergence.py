@@ -243,14 +243,16 @@ class TestRefits:
 
     def test_a_fold_without_training_rows_keeps_the_pooled_model(self) -> None:
         pool = Pool(np.random.default_rng(8).normal(size=(12, 2)))
-        fitted = CrossFit(PrincipalComponents(1), 3).fit(pool, np.random.default_rng(0))
+        fitted = CrossFit(PrincipalComponents(1), 3, repeats=1).fit(pool, np.random.default_rng(0))
         row = pool.take(np.array([4]))
         again = fitted.refit(row, np.random.default_rng(0))
         assert again.losses(row)[0] == fitted.losses(pool)[4]
 
     def test_other_rows_than_the_pools_are_refused(self) -> None:
         x = np.random.default_rng(9).normal(size=(12, 2))
-        fitted = CrossFit(PrincipalComponents(1), 3).fit(Pool(x), np.random.default_rng(0))
+        fitted = CrossFit(PrincipalComponents(1), 3, repeats=1).fit(
+            Pool(x), np.random.default_rng(0)
+        )
         with pytest.raises(ValueError, match="rows of its own pool, got 5 that are not in it"):
             fitted.refit(Pool(x[:5] + 1), np.random.default_rng(0))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from benchmarks.calibration.intervals import CELLS, Cell, coverage
@@ -15,7 +17,8 @@ from benchmarks.studies.verify_bounds import (
 )
 
 from rdiv import theory
-from rdiv.inference.intervals import planned_critical
+from rdiv.inference.intervals import Interval
+from rdiv.inference.widened import widened_interval
 
 
 @pytest.mark.parametrize("setting", settings(), ids=lambda setting: setting.name)
@@ -74,9 +77,10 @@ def test_intervals_cover_and_half_of_one_does_not(
     normal, *_ = shares = coverage(cell, trials=trials)
     assert min(shares) > fewest
 
-    def half(*given: float) -> float:
-        return planned_critical(*given) / 2
+    def half(gap: float, error: float, *given: Any) -> Interval:
+        low, high = widened_interval(gap, error, *given)
+        return Interval((gap + low) / 2, (gap + high) / 2)
 
-    monkeypatch.setattr("rdiv.comparison.gap_estimate.planned_critical", half)
+    monkeypatch.setattr("rdiv.comparison.gap_estimate.widened_interval", half)
     broken, *_ = coverage(cell, trials=trials)
     assert broken < fewest < normal

@@ -143,7 +143,8 @@ def _sums(codes: Codes, moments: Floats, size: int) -> Floats:
         np.bincount(flat.ravel(), np.broadcast_to(column, codes.shape).ravel(), len(codes) * size)
         for column in moments.T
     ]
-    return np.stack(found, axis=1).reshape(len(codes), size, moments.shape[1])
+    shape = (len(codes), size, moments.shape[1])
+    return np.stack(found, axis=1).astype(np.float64).reshape(shape)
 
 
 def _statistics(sums: Floats, runs: Codes) -> tuple[Floats, Floats, Floats]:

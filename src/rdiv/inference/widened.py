@@ -143,11 +143,11 @@ def loss_shape(
 
 def _unit_parts(losses: Floats, side: NDArray[np.bool_], groups: NDArray[np.intp] | None) -> Floats:
     """What every unit adds to the error of the mean of its side."""
-    off = (losses[side] - losses[side].mean()) / int(side.sum())
+    off: Floats = (losses[side] - losses[side].mean()) / int(side.sum())
     if groups is None:
         return off
-    sums: Floats = np.bincount(np.unique(groups[side], return_inverse=True)[1], off)
-    return sums
+    codes = np.unique(groups[side], return_inverse=True)[1]
+    return np.asarray(np.bincount(codes, off), dtype=np.float64)
 
 
 def _unseen(losses: Floats, side: NDArray[np.bool_], units: int, alpha: float) -> Interval:
