@@ -196,7 +196,7 @@ def test_bad_input_is_refused() -> None:
         rdiv.two_sample_test(x, x, "mmd-d", model="kde", rng=0)
     with pytest.raises(ValueError, match="needs at least 4 rows in each sample, got 3"):
         rdiv.two_sample_test(x, x, QUICK, rng=0)
-    missing = np.array([[np.nan], [1.0], [2.0], [3.0]])
+    missing = np.tile([[np.nan], [1.0], [2.0], [3.0]], (3, 1))
     with pytest.raises(ValueError, match="mmd-d needs finite inputs"):
         rdiv.two_sample_test(missing, missing, QUICK, rng=0)
 
