@@ -153,6 +153,9 @@ def page(known: dict[str, list[int]]) -> str:
             f"| {table} | {draws} | {found} | {found / draws:.3f} | {bound:.3f} | {tried} | "
             f"{wrong / tried:.2f} |"
         )
+    quiet = [t for t in TABLES if within(*known[f"{t}, broken"])]
+    if quiet:
+        lines += ["", f"The count does not catch the broken variant on: {', '.join(quiet)}."]
     return "\n".join(lines) + "\n"
 
 
