@@ -112,7 +112,9 @@ def test_mixture_weights_against_finite_differences() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [Ridge(), as_model(SkRidge()), CrossFit(Ridge(), 4), Boosting(iterations=5)], ids=str
+    "model",
+    [Ridge(), as_model(SkRidge()), CrossFit(Ridge(), 4, repeats=1), Boosting(iterations=5)],
+    ids=str,
 )
 def test_regression_is_a_linear_correction(model: Any) -> None:
     pool = numbers_pool()
@@ -202,7 +204,9 @@ def test_the_mean_gradient_of_the_pool_is_zero(model: Any, pool: Pool) -> None:
 
 def test_folds_give_residuals_of_rows_not_seen() -> None:
     pool = numbers_pool()
-    inside, outside = (m.fit(pool, RNG(0)) for m in (Boosting(), CrossFit(Boosting(), 4)))
+    inside, outside = (
+        m.fit(pool, RNG(0)) for m in (Boosting(), CrossFit(Boosting(), 4, repeats=1))
+    )
     errors = [np.abs(fitted.gradients(pool)[:, 0]).mean() for fitted in (inside, outside)]
     assert errors[1] > 1.2 * errors[0]
     np.testing.assert_allclose(outside.gradients(pool)[:, 0] ** 2 / 4, outside.losses(pool))

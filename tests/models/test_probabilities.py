@@ -31,7 +31,7 @@ BRIEF = Training(epochs=2)
         (Logistic(), TABLE),
         (Boosting(iterations=5), TABLE),
         (Estimator(LogisticRegression(), "classifier"), TABLE),
-        (CrossFit(Logistic(), 3), TABLE),
+        (CrossFit(Logistic(), 3, repeats=1), TABLE),
         (
             Frozen(LogisticRegression().fit(X, np.array(["a", "b", "c"])[Y]), trained_on="neither"),
             TABLE,
