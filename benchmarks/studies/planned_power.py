@@ -155,7 +155,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--known", action="store_true", help="only what the journal holds")
     args = parser.parse_args()
-    keys = [
+    keys: list[dict[str, Any]] = [
         {"table": table, "line": line, "draw": i, "seed": SEED}
         for table, lines in (("found", FOUND), ("planned", PLANNED))
         for line, setting in enumerate(lines)
