@@ -73,8 +73,9 @@ def split_gap(
     With g the expected loss from the reference and w the density ratio of current to reference,
     ``theta = mean over current of g + mean over reference of w (loss - g)`` estimates the loss on
     current under the relation of the reference; it is right if either g or w is (doubly robust).
-    Intervals are by influence functions, hence asymptotic; for the inputs part the variance of the
-    reference's numbers is the larger of their own and a modelled one (`residual_variance`).
+    Intervals are by influence functions, hence asymptotic. For the inputs part of squared errors
+    the variance of the reference's numbers is the larger of their own and a modelled one
+    (`residual_variance`).
     """
     samples = answer.samples
     fold = fold_of_rows(samples.pool, FOLDS, rng)
@@ -83,7 +84,6 @@ def split_gap(
         return _no_overlap(ratio)
     is_p, losses, g = samples.is_p, answer.losses, expected.values
     rest, weights = losses - g, ratio.weights
-    noise = residual_variance(losses[is_p], g[is_p])
     groups = samples.pool.groups
     sides = (None, None) if groups is None else (groups[is_p], groups[~is_p])
 
@@ -92,7 +92,10 @@ def split_gap(
         rounding = abs(found.value) <= _ROUNDING * float(np.abs(losses).max())
         return found._replace(value=0.0) if rounding else found
 
-    spread = float(g[is_p].var() + ((1 - weights) ** 2 * noise).mean())
+    spread = 0.0
+    if samples.pool.task == "regression" and samples.pool.loss is None:
+        noise = residual_variance(losses[is_p], g[is_p])
+        spread = float(g[is_p].var() + ((1 - weights) ** 2 * noise).mean())
     inputs = part(g[is_p] + (1 - weights) * rest[is_p], g[~is_p], spread)
     relation = part(weights * rest[is_p], rest[~is_p], 0.0)
     everywhere = np.ones(len(is_p))
@@ -101,33 +104,25 @@ def split_gap(
 
 
 def residual_variance(losses: Floats, g: Floats) -> Floats:
-    """Variance of each loss around its expected value, as a function of that value.
+    """Variance of each squared error around its expected value: in proportion to its square.
 
-    For errors of 0 and 1 it is that of a coin; for other losses the spread is taken to grow with
-    the expected value, as it does for squared errors. Such a model is less at the mercy of a few
-    large losses than their squares are: a sample that happens to have none of them would get a
+    So it is for normal targets, whose squared errors have twice the square of their mean. The
+    squares of a few large losses say less: a sample that happens to have none of them would get a
     short interval around a low estimate.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> g = np.repeat([1.0, 4.0], 5000)
-    >>> variance = residual_variance(g * rng.exponential(size=10_000), g)
+    >>> variance = residual_variance(g * rng.normal(size=10_000) ** 2, g)
     >>> print(variance[[0, -1]].round())
-    [ 1. 16.]
+    [ 2. 31.]
     """
-    squares = (losses - g) ** 2
-    if losses.min() < 0 or not losses.mean() > 0:
-        return np.full(len(losses), squares.mean())
     level = np.maximum(g, LOWEST_LEVEL * losses.mean())
-    form = np.minimum(level, 1) * (1 - np.minimum(level, 1)) if _are_errors(losses) else level**2
-    known = form > 0
-    variance: Floats = float((squares[known] / form[known]).mean()) * form if known.any() else form
+    if not losses.mean() > 0:
+        return np.zeros(len(losses))
+    variance: Floats = float(((losses - g) ** 2 / level**2).mean()) * level**2
     return variance
-
-
-def _are_errors(losses: Floats) -> bool:
-    return bool(np.isin(losses, (0.0, 1.0)).all())
 
 
 def _no_overlap(ratio: DensityRatio) -> str:
