@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,9 @@ def test_slices_and_weights_do_not_depend_on_the_density_ratio(
     again = run(*frames(), target="y", **MODELS["trained"])
     assert again.split != found.split
     assert again.drivers.slices == found.drivers.slices
-    assert again.drivers.relation_slices == found.drivers.relation_slices
+    assert [replace(one, weighted=None) for one in again.drivers.relation_slices] == [
+        replace(one, weighted=None) for one in found.drivers.relation_slices
+    ]
     assert again.drivers.weights == found.drivers.weights
     assert str(again.input_columns) == str(found.input_columns)
 

@@ -91,7 +91,7 @@ def test_too_many_rows_are_refused_before_memory_is_taken(monkeypatch: pytest.Mo
 
 
 def test_missing_values_are_refused() -> None:
-    x = np.array([[1.0, np.nan], [2.0, 3.0], [0.0, np.inf]])
+    x = np.array([[1.0, np.nan], [2.0, 3.0], [0.0, np.inf], [1.0, 1.0], [2.0, 1.0]])
     with pytest.raises(ValueError, match=r"energy needs finite inputs, got 4 NaN.*column 1"):
         rdiv.two_sample_test(x, x, "energy", rng=0)
 

@@ -221,7 +221,7 @@ def test_what_is_learned_pickles_and_repeats() -> None:
 
 
 def test_bad_input_is_refused() -> None:
-    x = RNG.normal(size=(3, 2))
+    x, more = RNG.normal(size=(3, 2)), RNG.normal(size=(8, 2))
     with pytest.raises(ValueError, match="needs at least 4 rows in each sample, got 3"):
         rdiv.two_sample_test(x, x, QUICK, rng=0)
     with pytest.raises(TypeError, match=r"l-div climbs over torch modules, got 'kde'"):
@@ -236,7 +236,7 @@ def test_bad_input_is_refused() -> None:
         with pytest.raises(ValueError, match="hypotheses must be a list of at least one"):
             LDivergence(hypotheses=empty)
     with pytest.raises(ValueError, match="every hypothesis must give one loss per row"):
-        rdiv.two_sample_test(x, x, LDivergence(hypotheses=[lambda pool: np.zeros(2)]), rng=0)
+        rdiv.two_sample_test(more, more, LDivergence(hypotheses=[lambda pool: np.zeros(2)]), rng=0)
     with pytest.raises(ValueError, match="must learn before it is prepared"):
         QUICK.prepare(Pool(x), np.random.default_rng(0))
     with pytest.raises(ValueError, match="a network for density must give 2 numbers per row"):

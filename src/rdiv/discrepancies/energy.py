@@ -37,7 +37,8 @@ class Energy:
     Examples
     --------
     >>> from rdiv import two_sample_test
-    >>> result = two_sample_test([[0.0], [1.0]], [[0.0], [3.0]], Energy(), rng=0)
+    >>> p, q = [[0.0], [1.0]], [[0.0], [3.0]]
+    >>> result = two_sample_test(p, q, Energy(), alpha=0.5, rng=0)
     >>> print(result.statistic)
     1.0
     """
