@@ -51,6 +51,7 @@ calibrate: $(DEV) ## count false alarms at length and rewrite docs/measured/cali
 	$(PYTHON) benchmarks/calibration/fixed_pool.py --out docs/measured/calibration_fixed_pool.md
 	$(PYTHON) benchmarks/calibration/refits.py --out docs/measured/calibration_refits.md
 	$(PYTHON) benchmarks/calibration/drivers.py --out docs/measured/calibration_drivers.md
+	$(PYTHON) benchmarks/calibration/inputs.py --out docs/measured/calibration_inputs.md
 	$(PYTHON) benchmarks/calibration/mixed_tables.py --out docs/measured/calibration_mixed_tables.md
 	$(PYTHON) benchmarks/calibration/moved.py --save benchmarks/studies/journals/calibration_moved.json --out docs/measured/calibration_moved.md
 	$(PYTHON) benchmarks/calibration/margins.py --out docs/measured/calibration_margins.md
