@@ -19,6 +19,7 @@ Rows = NDArray[np.intp]
 ExpectedLoss = Callable[[Floats], Floats]
 
 EVALUATIONS = 200_000  # most rows whose expected loss is asked for along the paths
+WIDE = 100  # columns from which on the evaluations get fewer, as each of them costs more
 FEWEST_ROUNDS, MOST_ROUNDS = 2, 16  # pairings: how often each row is used
 
 _BLOCK_ROWS, _BLOCK_NUMBERS = 2**16, 2**22
@@ -29,10 +30,16 @@ def paths_at_once(rows: int, width: int) -> int:
     return max(min(_BLOCK_ROWS // rows, rows_within(_BLOCK_NUMBERS, rows * width)), 1)
 
 
-def used_rows(is_p: NDArray[np.bool_], n_parts: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """As many rows of both samples as the evaluations allow."""
+def _evaluations(width: int) -> int:
+    return EVALUATIONS * WIDE // max(width, WIDE)
+
+
+def used_rows(
+    is_p: NDArray[np.bool_], n_parts: int, rng: np.random.Generator, width: int = 1
+) -> tuple[Rows, Rows]:
+    """As many rows of both samples as the evaluations of rows of that width allow."""
     sides = np.flatnonzero(is_p), np.flatnonzero(~is_p)
-    limit = max(EVALUATIONS // (FEWEST_ROUNDS * _rows_of_pair(n_parts)), 2)
+    limit = max(_evaluations(width) // (FEWEST_ROUNDS * _rows_of_pair(n_parts)), 2)
     small, large = sorted(min(len(rows), limit) for rows in sides)
     if _pairs_of_round(small, large) > limit:
         large = large // small * small  # then a round has no more pairs than rows
@@ -137,7 +144,7 @@ def walk(
     """Turn reference rows into current ones, part by part, in several pairings."""
     n_parts = int(part_of.max()) + 1
     sizes = len(sides[0]), len(sides[1])
-    affordable = EVALUATIONS // (_rows_of_pair(n_parts) * _pairs_of_round(*sizes))
+    affordable = _evaluations(matrix.shape[1]) // (_rows_of_pair(n_parts) * _pairs_of_round(*sizes))
     rounds = min(max(affordable, FEWEST_ROUNDS), MOST_ROUNDS)
     drawn = [_pair(*sizes, rng) for _ in range(rounds)]
     first, second = (np.concatenate([one[side] for one in drawn]) for side in (0, 1))

@@ -217,7 +217,7 @@ def column_contributions(
     age 0.5
     """
     parts = _parts(g, matrix, is_p, owners, rng)
-    sides = used_rows(is_p, len(parts.members), rng)
+    sides = used_rows(is_p, len(parts.members), rng, matrix.shape[1])
     paths = walk(g, matrix, sides, parts.part_of, rng)
     codes = None if groups is None else (groups[sides[0]], groups[sides[1]])
     values = [float(value) for value in paths.weights @ paths.changes]
