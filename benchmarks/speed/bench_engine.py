@@ -7,9 +7,9 @@ each permutation), scipy's statistic is the plain gap of means, vectorised, in b
 compares whole runs with the same losses and the same number of permutations, and both are printed
 above it: 999 permutations of 2000 losses and of a tenth of the rows; of all rows only 49, because
 999 would take scipy minutes. The engine alone also runs 999 permutations of all rows, and scipy's
-time for that is extended from smaller runs by a fit in rows times permutations, which is printed
-with its largest miss. The engine's first call in a process, which loads the compiled loops, is
-timed in a new interpreter. Last come sums of 21 columns (gradients), tile by tile and by whole
+time for that is extended from fewer permutations of the same rows by a fit through 0, which is
+printed with its largest miss. The engine's first call in a process, which loads the compiled loops,
+is timed in a new interpreter. Last come sums of 21 columns (gradients), tile by tile and by whole
 masks.
 """
 
@@ -111,19 +111,16 @@ def ratios(times: dict[str, Seconds], targets: dict[str, str]) -> None:
 
 def extended(losses: Losses) -> float:
     """Processor seconds of scipy for 999 permutations of all losses, by a fit to smaller runs."""
-    sizes = [(len(losses) // 20, 199), (len(losses) // 10, 199), (len(losses) // 4, 99)]
-    sizes.append((len(losses), 49))
-    work, used = [], []
-    for rows, count in sizes:
-        seconds = take_turns({"": scipy_test(losses[:rows], count)}, 1)[""]
-        show(f"scipy, {count} permutations of {rows} losses", seconds)
-        work.append(rows * count)
+    counts, used = (9, 19, 49), []
+    for count in counts:
+        seconds = take_turns({"": scipy_test(losses, count)}, 1)[""]
+        show(f"scipy, {count} permutations of {len(losses)} losses", seconds)
         used.append(seconds.processor)
-    slope = float(np.dot(work, used) / np.dot(work, work))
-    misses = [abs(slope * w / u - 1) for w, u in zip(work, used, strict=True)]
-    report("fit, processor ns per row and permutation", 1e9 * slope)
+    slope = float(np.dot(counts, used) / np.dot(counts, counts))
+    misses = [abs(slope * b / u - 1) for b, u in zip(counts, used, strict=True)]
+    report("fit, processor seconds per permutation", slope)
     report("largest miss of the fit, share of the time", max(misses))
-    return slope * len(losses) * 999
+    return slope * 999
 
 
 def gradients(rows: int) -> None:

@@ -19,6 +19,9 @@ FOLDS = 5
 LARGEST = 20.0
 """Weights are cut here."""
 
+MOST_COLUMNS = 100
+"""Columns up to which trees are tried; of more, as of embeddings, a logistic regression is fit."""
+
 MOST_ROWS = 50_000
 """Rows that each classifier is fitted to at most."""
 
@@ -48,8 +51,9 @@ def density_ratio(
 ) -> DensityRatio:
     """Cross-fit a classifier of the samples and turn its odds into weights.
 
-    Of a constant, a logistic regression and boosted trees, the one with the smallest out-of-fold
-    log loss gives the weights, so that samples which cannot be told apart get equal ones.
+    Of a constant, a logistic regression and boosted trees (not of more than `MOST_COLUMNS`
+    columns), the one with the smallest out-of-fold log loss gives the weights, so that samples
+    which cannot be told apart get equal ones.
 
     Parameters
     ----------
@@ -70,7 +74,7 @@ def density_ratio(
     current = (~is_p).astype(float)
     share = float(current.mean())
     best, chance = _surprise(np.full(len(is_p), share), current), np.full(len(is_p), share)
-    for make in (_logistic, _trees):
+    for make in (_logistic, _trees) if features.shape[1] <= MOST_COLUMNS else (_logistic,):
         found = _cross_fitted(make, features, is_p, fold, rng)
         if _surprise(found, current) < best:
             best, chance = _surprise(found, current), found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,9 @@ MOST_DRAWS = 3
 DRAWN_ROWS = 1000
 """Folds are drawn anew until this many rows were drawn: once from 501 rows on."""
 
+DRAWN_CELLS = 200_000
+"""Or this many cells, so that a few rows of thousands of columns are fitted once as well."""
+
 
 @dataclass(frozen=True)
 class CrossFit:
@@ -55,8 +59,8 @@ class CrossFit:
     model : Model
     folds : int
     repeats : int, optional
-        How often folds are drawn. By default it depends on the rows of the pool alone, see
-        `fold_draws`: three times up to 333 rows, once above 500.
+        How often folds are drawn. By default it depends on the size of the pool alone, see
+        `fold_draws`: three times up to 333 rows, once above 500 and for very wide rows.
     n_jobs : int, optional
         Folds fitted at a time, each in its own process; the result does not depend on it.
 
@@ -103,7 +107,9 @@ class CrossFit:
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedCrossFit:
         """Draw the folds and fit one model for each; of a small pool, several times."""
-        draws = fold_draws(len(pool)) if self.repeats is None else self.repeats
+        draws = self.repeats
+        if draws is None:
+            draws = fold_draws(len(pool), prod(pool.rows.shape[1:]))
         with counting("fold", draws * self.folds) as at:
             first = self._drawn(pool, rng, at, 0)
             others = [
@@ -287,8 +293,8 @@ def fold_units(pool: Pool) -> NDArray[np.intp]:
     return np.unique(units, return_index=True)[1]
 
 
-def fold_draws(rows: int) -> int:
-    """How often the folds of a pool of that many rows are drawn, by default.
+def fold_draws(rows: int, width: int = 1) -> int:
+    """How often the folds of a pool of that many rows and cells per row are drawn, by default.
 
     Losses depend on the draw of the folds the more, the fewer rows there are, and the fewer rows
     there are, the less another draw costs.
@@ -297,8 +303,11 @@ def fold_draws(rows: int) -> int:
     --------
     >>> print([fold_draws(rows) for rows in (60, 200, 300, 500, 501, 10**6)])
     [3, 3, 3, 2, 1, 1]
+    >>> print(fold_draws(60, 5000))
+    1
     """
-    return min(MOST_DRAWS, max(1, DRAWN_ROWS // max(rows, 1)))
+    affordable = min(DRAWN_ROWS // max(rows, 1), DRAWN_CELLS // max(rows * width, 1))
+    return min(MOST_DRAWS, max(1, affordable))
 
 
 def fold_of_rows(pool: Pool, folds: int, rng: np.random.Generator) -> NDArray[np.intp]:

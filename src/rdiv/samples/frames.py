@@ -68,8 +68,10 @@ def check_columns(p: Frame, q: Frame) -> None:
             raise InputError(
                 f"column names must be text, got {bad[0]!r} in {name}; rename the columns."
             )
-    only_p = [name for name in p.columns if name not in set(q.columns)]
-    only_q = [name for name in q.columns if name not in set(p.columns)]
+    of_p, of_q = p.columns, q.columns  # asked for once: wide frames take their time
+    known_p, known_q = set(of_p), set(of_q)
+    only_p = [name for name in of_p if name not in known_q]
+    only_q = [name for name in of_q if name not in known_p]
     if only_p or only_q:
         parts = [f"{quoted(only_p)} only in p"] if only_p else []
         parts += [f"{quoted(only_q)} only in q"] if only_q else []
