@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
 
 from rdiv.inference.engine import PermutationSettings, permutation_pvalue, permute
-from rdiv.inference.intervals import Interval, critical_value, gap_interval, smallest_detectable_gap
+from rdiv.inference.intervals import Interval, critical_value, gap_interval
 from rdiv.inference.mean_gaps import mean_gap
 
 
@@ -42,30 +40,6 @@ def test_the_interval_by_hand() -> None:
     assert gap_interval(1.0, 0.5, 2.0) == Interval(0.0, 2.0)
     assert gap_interval(-1.0, 0.25, 2.0) == (-1.5, -0.5)
     assert gap_interval(1.0, 0.5, np.inf) == (-np.inf, np.inf)
-
-
-def test_the_detectable_gap_by_hand() -> None:
-    assert smallest_detectable_gap(0.1, 1.96) == pytest.approx(0.1 * (1.96 + norm.ppf(0.8)))
-    assert smallest_detectable_gap(0.1, 1.96, power=0.9) == pytest.approx(
-        0.1 * (1.96 + norm.ppf(0.9))
-    )
-    assert smallest_detectable_gap(0.2, 1.96) == pytest.approx(
-        2 * smallest_detectable_gap(0.1, 1.96)
-    )
-
-
-def test_a_gap_of_that_size_is_found_as_often_as_said() -> None:
-    rng, is_p = np.random.default_rng(1), np.arange(240) < 80
-    error = np.sqrt(1 / 80 + 1 / 160)
-    gap = smallest_detectable_gap(float(error), norm.ppf(0.975))
-    found = 0
-    for _ in range(300):
-        losses = rng.normal(size=240) + gap * is_p
-        found += (
-            permute(mean_gap(losses), is_p, PermutationSettings(n_resamples=99), rng=rng).pvalue
-            <= 0.05
-        )
-    assert abs(found / 300 - 0.8) < 4 * np.sqrt(0.16 / 300) + 0.02  # 99 resamples cost a little
 
 
 few_values = st.lists(st.integers(0, 3), min_size=2, max_size=7)

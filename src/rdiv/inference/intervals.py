@@ -1,7 +1,7 @@
-"""Intervals, detectable gaps and rows needed, all from one standard error.
+"""Intervals and one-sided limits of a gap, from its standard error.
 
-The ratio of a gap to its standard error is compared with a permutation quantile. The interval, the
-smallest detectable gap and the p-value therefore agree.
+The ratio of a gap to its standard error is compared with a permutation quantile. The interval and
+the p-value therefore agree.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError
 from rdiv.inference.engine import allowed_exceedances
 from rdiv.inference.ties import TIE_TOLERANCE
 
@@ -23,16 +22,9 @@ __all__ = [
     "one_sided_limits",
     "one_sided_pvalue",
     "planned_critical",
-    "power_of_gap",
-    "rows_needed",
-    "smallest_detectable_gap",
-    "standard_error_of_gap",
     "variance_of_mean",
     "welch_freedom",
 ]
-
-MOST_ROWS = 10**12
-"""Largest number of rows that a plan considers."""
 
 
 class Interval(NamedTuple):
@@ -79,46 +71,6 @@ def gap_interval(gap: float, standard_error: float, critical: float) -> Interval
     if abs(gap) <= half * (1 + TIE_TOLERANCE):  # a tie does not reject, so 0 belongs inside
         return Interval(min(low, 0.0), max(high, 0.0))
     return Interval(low, high)
-
-
-def smallest_detectable_gap(standard_error: float, critical: float, power: float = 0.8) -> float:
-    """The gap that a test with this standard error detects with probability `power`.
-
-    Examples
-    --------
-    >>> print(round(smallest_detectable_gap(0.1, 1.96), 3))
-    0.28
-    """
-    from scipy.special import ndtri
-
-    return _product(float(critical + ndtri(power)), standard_error)
-
-
-def power_of_gap(gap: float, standard_error: float, critical: float) -> float:
-    """The probability that a gap of this size is detected, in either direction.
-
-    Examples
-    --------
-    >>> print(round(power_of_gap(0.28, 0.1, 1.96), 3))
-    0.8
-    """
-    from scipy.special import ndtr
-
-    if not standard_error > 0:
-        return 1.0 if gap != 0 else 0.0
-    ratio = abs(gap) / standard_error
-    return float(ndtr(ratio - critical) + ndtr(-ratio - critical))
-
-
-def standard_error_of_gap(n_p: float, n_q: float, variance_p: float, variance_q: float) -> float:
-    """Standard error of a difference of two means.
-
-    Examples
-    --------
-    >>> print(standard_error_of_gap(100, 50, 4.0, 0.5))
-    0.22360679774997896
-    """
-    return float(np.sqrt(variance_p / n_p + variance_q / n_q))
 
 
 def variance_of_mean(losses: NDArray[np.float64], groups: NDArray[np.intp] | None = None) -> float:
@@ -229,55 +181,6 @@ def _skewed(value: float, skewness: float) -> float:
     if abs(skewness * moved) < 1e-6:
         return moved - skewness * moved**2 / 3
     return float(3 / skewness * (np.cbrt(1 + skewness * moved) - 1))
-
-
-def rows_needed(
-    gap: float,
-    variance_p: float,
-    variance_q: float,
-    *,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    ratio: float = 1.0,
-) -> tuple[int, int]:
-    """The fewest rows of p and of q that detect a gap with probability `power`.
-
-    At these sizes `smallest_detectable_gap` is at most the gap.
-
-    Parameters
-    ----------
-    gap : float
-        In units of the loss; its sign does not matter.
-    variance_p, variance_q : float
-        Variances of the losses of single rows.
-    ratio : float
-        Rows of q per row of p.
-
-    Examples
-    --------
-    >>> print(rows_needed(0.5, 1.0, 1.0))
-    (64, 64)
-    """
-
-    def sizes(n_p: int) -> tuple[int, int]:
-        return n_p, max(2, int(np.ceil(ratio * n_p)))
-
-    def found(n_p: int) -> bool:
-        both = (*sizes(n_p), variance_p, variance_q)
-        error, critical = standard_error_of_gap(*both), planned_critical(*both, alpha)
-        return smallest_detectable_gap(error, critical, power) <= abs(gap)
-
-    few, many = 1, 2
-    while not found(many):
-        few, many = many, 2 * many
-        if many > MOST_ROWS:
-            raise InputError(
-                f"a gap of {gap:g} would need more than {MOST_ROWS:g} rows; plan for a larger gap."
-            )
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if found(middle) else (middle, many)
-    return sizes(many)
 
 
 def _product(critical: float, standard_error: float) -> float:
