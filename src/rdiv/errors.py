@@ -15,6 +15,7 @@ __all__ = [
     "InputTypeError",
     "MissingExtraError",
     "MissingFileError",
+    "OutOfMemoryError",
     "OutOfReachError",
     "SchedulerError",
     "WorkerError",
@@ -52,6 +53,10 @@ class MissingFileError(FileNotFoundError, InputFileError):
 
 class MissingExtraError(ImportError, InputError):
     """A required package that is not installed; the message names the extra."""
+
+
+class OutOfMemoryError(MemoryError, InputError):
+    """Work that does not fit into the memory there is."""
 
 
 class WorkerError(ChildProcessError, InputError):

@@ -47,7 +47,8 @@ def raised(code: str) -> BaseException:
         ("raise RuntimeError('bad')", CRASH),
         ("raise KeyError('bad')", CRASH),
         ("assert False", CRASH),
-        ("raise MemoryError", CRASH),
+        ("raise MemoryError", MISUSE),
+        ("np.zeros(1 << 52)", MISUSE),
         ("open('/nowhere/at/all')", CRASH),
         ("raise KeyboardInterrupt", INTERRUPTED),
     ],
@@ -94,10 +95,10 @@ def test_interrupt_exits_130_and_leaves_nothing(
 def test_trouble_with_a_file_is_bad_input(
     run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(self: Path) -> bytes:
+    def fail(file: Path) -> bytes:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(Path, "read_bytes", fail)
+    monkeypatch.setattr(rdiv.samples.files, "open_once", fail)
     ran = run("compare", files / "reference.csv", files / "same.csv")
     assert ran.code == 2
     assert "reference.csv could not be read: Input/output error" in ran.err

@@ -45,6 +45,7 @@ from rdiv.cli.options import (
     Groups,
     Jobs,
     JsonFile,
+    MaxDecompressed,
     Reference,
     Seed,
     Strata,
@@ -87,6 +88,7 @@ def compare_samples(
     seed: Seed = 0,
     jobs: Jobs = 1,
     data_dir: DataDir = None,
+    max_decompressed: MaxDecompressed = None,
     json: JsonFile = None,
     html: HtmlFile = None,
     no_rows: NoRows = False,
@@ -117,7 +119,8 @@ def compare_samples(
     }  # fmt: skip
     with stages() as stage:
         stage("reading")
-        inputs = [read_input(path, data_dir) for path in tables]
+        hashed = html is not None
+        inputs = [read_input(path, data_dir, max_decompressed, hashed=hashed) for path in tables]
         samples, table = inputs[: 1 + len(current)], inputs[1 + len(current) :]
         settings |= asked.settings(_columns(samples))
         settings["drop"] = _dropped(drop or [], samples, table)
@@ -239,7 +242,11 @@ def _page(
     from rdiv.comparison.result import Comparison
     from rdiv.report import InputFile, Provenance, comparison_page, many_page, versions
 
-    named = [InputFile(role, one.source, *one.fingerprint()) for role, one in files]
+    named = [
+        InputFile(role, one.source, *one.fingerprint)
+        for role, one in files
+        if one.fingerprint is not None
+    ]
     command, today = join(["rdiv", *(typed or [])]), date.today().isoformat()
     provenance = Provenance(command, versions(), tuple(named), date=today)
     if isinstance(found, Comparison):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rdiv.cli.display import Summary, show, stages
-from rdiv.cli.inputs import read_sample
-from rdiv.cli.options import MODELS, DataDir, Jobs, JsonFile, Seed
+from rdiv.cli.inputs import Input, read_input
+from rdiv.cli.options import MODELS, DataDir, Jobs, JsonFile, MaxDecompressed, Seed
 from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver, write_bytes
 from rdiv.errors import InputError
 from rdiv.remarks import SUSPECTED_LABELS, wrong_with
@@ -160,6 +160,7 @@ def denoise_labels(
     seed: Seed = 0,
     jobs: Jobs = 1,
     data_dir: DataDir = None,
+    max_decompressed: MaxDecompressed = None,
     json: JsonFile = None,
     html: Page = None,
 ) -> None:
@@ -174,18 +175,17 @@ def denoise_labels(
     detector = LabelNoiseDetector(model, _rate(noise_rate), folds, n_jobs=jobs)
     with stages() as stage:
         stage("reading")
-        sample = read_sample(data, data_dir)
+        given = read_input(data, data_dir, max_decompressed, hashed=html is not None)
+        sample = given.sample
         _check_sample(sample, target, out)
         stage("judging the labels")
         found = detector.fit(sample, target=target, rng=seed)
         stage("writing")
         if out is not None:
-            pass
-
             write_bytes(out, kept_rows(sample, ~found.suspected, out))
         if html is not None:
             typed = context.find_root().obj or []
-            write_bytes(html, _page(found, data, data_dir, typed).encode())
+            write_bytes(html, _page(found, given, typed).encode())
     deliver(json, found.to_json(), lambda: show(_summary(found, data, out, html)))
 
 
@@ -219,20 +219,17 @@ def _check_sample(sample: Any, target: str | None, out: str | None) -> None:
     if target is None and not isinstance(sample, tuple):
         raise InputError("--target must name the column of labels; add --target COL.")
     if out is not None:
-        pass
-
         check_ending(out, sample)
 
 
-def _page(found: LabelNoise, data: str, data_dir: str | None, typed: Sequence[str]) -> str:
+def _page(found: LabelNoise, given: Input, typed: Sequence[str]) -> str:
     from shlex import join
 
     from rdiv.report import InputFile, Provenance, versions
     from rdiv.report.noise_view import noise_page
-    from rdiv.report.provenance import file_hash
-    from rdiv.samples.files import find_file
 
-    file = InputFile("data", data, *file_hash(find_file(data, data_dir=data_dir)))
+    assert given.fingerprint is not None
+    file = InputFile("data", given.source, *given.fingerprint)
     return noise_page(found, Provenance(join(["rdiv", *typed]), versions(), (file,)))
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
-from collections.abc import Callable
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rdiv.errors import InputError
+
+if TYPE_CHECKING:
+    from rdiv.samples.file_bytes import Fingerprint
+    from rdiv.samples.files import Recorded
 
 __all__ = ["STANDARD_INPUT", "Input", "read_input", "read_sample"]
 
@@ -34,17 +36,17 @@ class Input(NamedTuple):
         The last part of the path.
     source : str
         The argument as typed.
-    fingerprint : callable
-        Gives the SHA-256 of the bytes that were read, and their number.
+    fingerprint : Fingerprint, optional
+        The SHA-256 of the bytes that were read, and their number, where that was asked for.
     """
 
     sample: Any
     name: str
     source: str
-    fingerprint: Callable[[], tuple[str, int]]
+    fingerprint: Fingerprint | None = None
 
 
-def read_sample(path: str, data_dir: str | None) -> Any:
+def read_sample(path: str, data_dir: str | None, most: int | None = None) -> Any:
     """Read one sample; a file that the system cannot read is an input error.
 
     Parameters
@@ -53,35 +55,37 @@ def read_sample(path: str, data_dir: str | None) -> Any:
         A file, ``file.npz::name``, or ``-`` for standard input.
     data_dir : str or None
         Folder to search when the path does not exist.
+    most : int, optional
+        Bytes that a compressed file may hold.
     """
-    return read_input(path, data_dir).sample
+    return read_input(path, data_dir, most).sample
 
 
-def read_input(path: str, data_dir: str | None) -> Input:
-    """Read one sample and keep its name and hash for the report; see `read_sample`."""
-    from rdiv.samples.files import find_file, read
-
+def read_input(
+    path: str, data_dir: str | None, most: int | None = None, *, hashed: bool = False
+) -> Input:
+    """Read one sample, and hash its bytes for the report if that is asked; see `read_sample`."""
     if path == STANDARD_INPUT:
-        return _read_standard_input()
+        return _read_standard_input(most, hashed)
     try:
-        sample = read(path, data_dir=data_dir)
+        found = _recorded(path, data_dir, most, hashed)
     except OSError as error:
         if error.errno is None:  # our own message
             raise
         raise InputError(f"{path} could not be read: {error.strerror}; check the file.") from error
-
-    def fingerprint() -> tuple[str, int]:
-        from rdiv.report.provenance import file_hash
-
-        return file_hash(find_file(path, data_dir=data_dir))
-
-    return Input(sample, os.path.basename(path), path, fingerprint)
+    return Input(found.sample, os.path.basename(path), path, found.fingerprint)
 
 
-def _read_standard_input() -> Input:
+def _recorded(path: str, data_dir: str | None, most: int | None, hashed: bool) -> Recorded:
+    from rdiv.samples.file_bytes import MOST_DECOMPRESSED
+    from rdiv.samples.files import read_recorded
+
+    limit = MOST_DECOMPRESSED if most is None else most
+    return read_recorded(path, data_dir=data_dir, most=limit, hashed=hashed)
+
+
+def _read_standard_input(most: int | None, hashed: bool) -> Input:
     """Read a table or an array from standard input; the first bytes tell the format."""
-    from rdiv.samples.files import read
-
     stream = None if sys.stdin is None else getattr(sys.stdin, "buffer", None)
     data = b"" if stream is None else stream.read()
     if not data:
@@ -91,11 +95,10 @@ def _read_standard_input() -> Input:
         with open(file, "wb") as copy:
             copy.write(data)
         try:
-            sample = read(file)
+            found = _recorded(file, None, most, hashed)
         except ValueError as error:
             raise InputError(str(error).replace(file, "standard input")) from None
-    print_ = hashlib.sha256(data).hexdigest(), len(data)
-    return Input(sample, "standard input", STANDARD_INPUT, lambda: print_)
+    return Input(found.sample, "standard input", STANDARD_INPUT, found.fingerprint)
 
 
 def _ending(data: bytes) -> str:

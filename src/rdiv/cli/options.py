@@ -23,6 +23,7 @@ __all__ = [
     "Groups",
     "Jobs",
     "JsonFile",
+    "MaxDecompressed",
     "ModelName",
     "ModelText",
     "Reference",
@@ -172,6 +173,15 @@ DataDir = Annotated[
     typer.Option(
         metavar="DIR",
         help="Folder to search for files that are not found; by default the one in RDIV_DATA.",
+        show_default=False,
+    ),
+]
+MaxDecompressed = Annotated[
+    int | None,
+    typer.Option(
+        metavar="BYTES",
+        min=1,
+        help="Refuse compressed files that hold more than this; by default 4 GiB.",
         show_default=False,
     ),
 ]

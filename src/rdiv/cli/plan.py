@@ -15,6 +15,7 @@ from rdiv.cli.options import (
     Groups,
     Jobs,
     JsonFile,
+    MaxDecompressed,
     ModelName,
     Reference,
     Resamples,
@@ -102,6 +103,7 @@ def plan_rows(
     seed: Seed = 0,
     jobs: Jobs = 1,
     data_dir: DataDir = None,
+    max_decompressed: MaxDecompressed = None,
     picture: Picture = None,
     json: JsonFile = None,
 ) -> None:
@@ -115,8 +117,8 @@ def plan_rows(
     rows = None if sizes is None else [_whole(text) for text in sizes.split(",")]
     with stages() as stage:
         stage("reading")
-        p = read_sample(reference, data_dir)
-        q = None if current is None else read_sample(current, data_dir)
+        p = read_sample(reference, data_dir, max_decompressed)
+        q = None if current is None else read_sample(current, data_dir, max_decompressed)
         stage("planning")
         from rdiv.planning.plan import plan
 

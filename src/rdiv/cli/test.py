@@ -21,6 +21,7 @@ from rdiv.cli.options import (
     Groups,
     Jobs,
     JsonFile,
+    MaxDecompressed,
     ModelText,
     Reference,
     Resamples,
@@ -78,6 +79,7 @@ def run_two_sample_test(
     seed: Seed = 0,
     jobs: Jobs = 1,
     data_dir: DataDir = None,
+    max_decompressed: MaxDecompressed = None,
     json: JsonFile = None,
     subsample: Subsample = None,
 ) -> None:
@@ -99,7 +101,7 @@ def run_two_sample_test(
         tests = _tests(names, subsample)
         settings["model"] = _model(model)
         _check(tests, settings)
-        p, q = read_sample(reference, data_dir), read_sample(current, data_dir)
+        p, q = (read_sample(path, data_dir, max_decompressed) for path in (reference, current))
         p, q = _without_columns(p, q, drop or (), settings)
         from rdiv.two_sample import two_sample_test
 

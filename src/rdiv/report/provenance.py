@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
-__all__ = ["InputFile", "Provenance", "file_hash", "versions"]
+__all__ = ["InputFile", "Provenance", "versions"]
 
 PACKAGES = ("rdiv", "numpy", "scipy", "scikit-learn", "polars", "torch")
 """Packages whose versions a report names, where they are installed."""
@@ -78,13 +76,3 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def file_hash(path: str | Path) -> tuple[str, int]:
-    """SHA-256 of a file, and its size in bytes; the file is read in pieces."""
-    digest, size = hashlib.sha256(), 0
-    with open(path, "rb") as stream:
-        while piece := stream.read(1 << 20):
-            digest.update(piece)
-            size += len(piece)
-    return digest.hexdigest(), size

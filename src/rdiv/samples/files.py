@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
 import json
 import os
 import re
-import zipfile
-import zlib
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
-
-import numpy as np
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from rdiv.errors import (
     InputError,
@@ -23,13 +17,25 @@ from rdiv.errors import (
     MissingExtraError,
     MissingFileError,
 )
+from rdiv.names import suggestion
 from rdiv.samples.arguments import described
+from rdiv.samples.array_files import read_npy, read_npz
 from rdiv.samples.csv_files import check_utf8, damaged, read_csv, typed_column
+from rdiv.samples.file_bytes import (
+    BROKEN_GZIP,
+    MOST_DECOMPRESSED,
+    Fingerprint,
+    check_decompressed,
+    decompressed,
+    fingerprint,
+    open_once,
+)
+from rdiv.samples.memory import check_memory
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FORMATS", "find_file", "read"]
+__all__ = ["FORMATS", "Recorded", "read", "read_recorded"]
 
 _TEXT = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSON lines", ".ndjson": "JSON lines"}
 _BINARY = {".parquet": "parquet", ".feather": "feather", ".npy": "npy", ".npz": "npz"}
@@ -46,7 +52,12 @@ FORMATS = _formats()
 """What `read` reads, in the words of its messages."""
 
 
-def read(path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None) -> Any:
+def read(
+    path: str | os.PathLike[str],
+    *,
+    data_dir: str | os.PathLike[str] | None = None,
+    max_decompressed: int = MOST_DECOMPRESSED,
+) -> Any:
     r"""Read a table or an array from a file.
 
     The ending of the name says what is inside. ``.csv``, ``.tsv``, ``.jsonl`` (or ``.ndjson``;
@@ -61,6 +72,9 @@ def read(path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
         The file. A relative path that does not exist is looked for in ``data_dir`` too.
     data_dir : str or path, optional
         Second place to look; by default the folder in the environment variable ``RDIV_DATA``.
+    max_decompressed : int
+        Bytes that a compressed file may hold, 4 GiB by default: a small file can hold far more
+        than there is memory for.
 
     Returns
     -------
@@ -86,38 +100,49 @@ def read(path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
     >>> print(frame.columns, frame.rows())
     ['age', 'region'] [(31, 'west'), (None, 'east')]
     """
+    return read_recorded(path, data_dir=data_dir, most=max_decompressed, hashed=False).sample
+
+
+class Recorded(NamedTuple):
+    """A sample and, where it was asked for, the hash of the bytes that it was read from."""
+
+    sample: Any
+    fingerprint: Fingerprint | None
+
+
+def read_recorded(
+    path: str | os.PathLike[str],
+    *,
+    data_dir: str | os.PathLike[str] | None = None,
+    most: int = MOST_DECOMPRESSED,
+    hashed: bool = True,
+) -> Recorded:
+    """Read a file as `read` does, and hash the bytes that were read; it is opened once.
+
+    Parameters
+    ----------
+    path, data_dir
+        As for `read`.
+    most : int
+        Bytes that a compressed file may hold.
+    hashed : bool
+        Whether the hash is needed.
+    """
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise InputError(f"max_decompressed must be a whole number of bytes, got {most!r}.")
     file, name = _locate(_path(path, "path"), data_dir)
     kind = _kind(file)
     if name is not None and kind != "npz":
         raise InputError(f"::{name} picks an array of an npz file, but {file} is a {kind} file.")
     if file.is_file() and file.stat().st_size == 0:
         raise InputError(f"{file} is empty; check how it was written.")
-    if kind == "npz":
-        return _read_npz(file, name)
-    if kind == "npy":
-        return _read_npy(file)
-    _require_polars(kind)
-    if kind in ("parquet", "feather"):
-        return _read_columns(file, kind)
-    text = _read_text(file)
-    if kind == "JSON lines":
-        return _read_json_lines(text, file)
-    return read_csv(text, "," if kind == "CSV" else "\t", file)
-
-
-def find_file(
-    path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None
-) -> Path:
-    """The file that `read` would open for a path.
-
-    Examples
-    --------
-    >>> find_file("no-such-file.csv")
-    Traceback (most recent call last):
-    ...
-    rdiv.errors.MissingFileError: there is no file no-such-file.csv...
-    """
-    return _locate(_path(path, "path"), data_dir)[0]
+    with open_once(file) as stream:
+        if kind in ("npz", "npy"):
+            sample = read_npz(stream, file, name, most) if kind == "npz" else read_npy(stream, file)
+        else:
+            _require_polars(kind)
+            stream, sample = _read_table(stream, file, kind, most)
+        return Recorded(sample, fingerprint(stream) if hashed else None)
 
 
 def _path(path: Any, name: str) -> str:
@@ -149,7 +174,7 @@ def _locate(path: str, data_dir: str | os.PathLike[str] | None) -> tuple[Path, s
             f"{dangling[0]} is a link to {os.readlink(dangling[0])}, which does not exist; restore "
             "that file or mend the link."
         )
-    near = _near(wanted.name, names)
+    near = suggestion(wanted.name, names)
     raise MissingFileError(f"there is no file {wanted}{also}; {near or 'check the path.'}")
 
 
@@ -166,11 +191,6 @@ def _names_in(folder: Path) -> list[str]:
         return sorted(os.listdir(folder))
     except OSError:
         return []
-
-
-def _near(name: str, names: list[str]) -> str:
-    near = get_close_matches(name, names, n=1)
-    return f"did you mean {near[0]}?" if near else ""
 
 
 def _kind(file: Path) -> str:
@@ -194,81 +214,52 @@ def _require_polars(kind: str) -> None:
         ) from None
 
 
-# Arrays
-
-
-def _read_npy(file: Path) -> Any:
-    with open(file, "rb") as stream:
-        try:
-            return np.lib.format.read_array(stream, allow_pickle=False)
-        except Exception as error:
-            _broken_array(file, "npy", error)
-
-
-def _read_npz(file: Path, name: str | None) -> Any:
-    try:
-        with zipfile.ZipFile(file) as archive:
-            names = [member.removesuffix(".npy") for member in archive.namelist()]
-    except Exception as error:
-        damaged(file, "npz", error)
-    chosen = _choose(names, name, file)
-    try:
-        with np.load(file, allow_pickle=False) as arrays:
-            loaded = [np.asarray(arrays[key]) for key in chosen]
-    except Exception as error:
-        _broken_array(file, "npz", error)
-    return loaded[0] if len(loaded) == 1 else tuple(loaded)
-
-
-def _choose(names: list[str], name: str | None, file: Path) -> list[str]:
-    """Which arrays of an archive to load."""
-    if name is not None and name in names:
-        return [name]
-    if name is not None:
-        near = _near(name, names) or f"choose one of them with {file}::NAME."
-        raise InputError(f"{file} has no array {name!r}, it holds {', '.join(names)}; {near}")
-    if set(names) in ({"x", "y"}, {"X", "y"}):
-        return sorted(names, key=str.lower)
-    if len(names) == 1:
-        return names
-    if not names:
-        raise InputError(f"{file} holds no arrays; check how it was written.")
-    raise InputError(
-        f"{file} holds several arrays ({', '.join(names)}); choose one with {file}::{names[0]}."
-    )
-
-
-def _broken_array(file: Path, kind: str, error: Exception) -> NoReturn:
-    if "allow_pickle" in str(error):
-        raise InputError(
-            f"{file} holds pickled Python objects, which rdiv never loads because they can run "
-            "code; save plain arrays of numbers."
-        ) from None
-    damaged(file, kind, error)
-
-
 # Tables
 
 
-def _read_columns(file: Path, kind: str) -> pl.DataFrame:
+def _read_table(
+    stream: IO[bytes], file: Path, kind: str, most: int
+) -> tuple[IO[bytes], pl.DataFrame]:
+    """The bytes of a table as a stream in memory, and the frame that was read from them."""
+    if file.is_file():
+        size = file.stat().st_size
+        check_memory(size, f"reading {file}", "read it in partitions, see rdiv.scan")
+    data = stream.read()
+    whole = io.BytesIO(data)
+    if kind in ("parquet", "feather"):
+        return whole, _read_columns(data, file, kind, most)
+    text = _text(data, file, most)
+    if kind == "JSON lines":
+        return whole, _read_json_lines(text, file)
+    return whole, read_csv(text, "," if kind == "CSV" else "\t", file)
+
+
+def _read_columns(data: bytes, file: Path, kind: str, most: int) -> pl.DataFrame:
     import polars as pl
 
+    scan: Any = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
     load: Any = pl.read_parquet if kind == "parquet" else pl.read_ipc
     try:
-        frame: pl.DataFrame = load(io.BytesIO(file.read_bytes()))
+        lazy: pl.LazyFrame = scan(io.BytesIO(data))
+        cells = lazy.select(pl.len()).collect().item() * len(lazy.collect_schema())
+        check_decompressed(8 * cells, file, most)
+        frame: pl.DataFrame = load(io.BytesIO(data))
+    except InputError:
+        raise
     except (Exception, pl.exceptions.PanicException) as error:
         damaged(file, kind, error)
     index = [name for name in frame.columns if re.fullmatch(r"__index_level_\d+__", name)]
     return frame.drop(index)
 
 
-def _read_text(file: Path) -> bytes:
-    data = file.read_bytes()
-    if data.startswith(b"\x1f\x8b"):
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, OSError, zlib.error) as error:
-            damaged(file, "gzip", error)
+def _text(data: bytes, file: Path, most: int) -> bytes:
+    """The text of a file, decompressed where it is gzip."""
+    try:
+        data = decompressed(data, file, most)
+    except InputError:
+        raise
+    except BROKEN_GZIP as error:
+        damaged(file, "gzip", error)
     data = data.removeprefix(codecs.BOM_UTF8)
     if not data or data.isspace():
         raise InputError(f"{file} is empty; check how it was written.")
