@@ -16,7 +16,16 @@ from rdiv.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MISSING", "check_utf8", "damaged", "read_csv", "typed_column"]
+__all__ = [
+    "MISSING",
+    "check_utf8",
+    "column_readings",
+    "csv_text",
+    "damaged",
+    "fitting_readings",
+    "read_csv",
+    "typed_column",
+]
 
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"]
 """Words of a text file that stand for a missing value."""
@@ -25,6 +34,18 @@ _PEEK = 1000  # rows that suggest which columns of a CSV file are numbers
 
 
 def read_csv(data: bytes, separator: str, file: Path) -> pl.DataFrame:
+    """A frame of typed columns from the text of a file."""
+    return _read_rows(data, separator, file, _parse)
+
+
+def csv_text(data: bytes, separator: str, file: Path) -> pl.DataFrame:
+    """A frame of text columns from the text of a file."""
+    return _read_rows(data, separator, file, _load)
+
+
+def _read_rows(
+    data: bytes, separator: str, file: Path, parse: Callable[[bytes, str], pl.DataFrame]
+) -> pl.DataFrame:
     import polars as pl
 
     if b"\n" not in data:
@@ -33,7 +54,7 @@ def read_csv(data: bytes, separator: str, file: Path) -> pl.DataFrame:
         data += b"\n"  # or polars overlooks a separator at the very end
     names = _header(data, separator, file)
     try:
-        frame = _parse(data, separator)
+        frame = parse(data, separator)
         frame.columns = names  # polars leaves doubled quotes in names as they are
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         check_utf8(data, file)
@@ -54,22 +75,28 @@ def _parse(data: bytes, separator: str) -> pl.DataFrame:
     """Read text columns, then give each the narrowest type that holds all of its values."""
     import polars as pl
 
-    def load(dtypes: dict[str, Any], n_rows: int | None = None) -> pl.DataFrame:
-        return pl.read_csv(
-            data,
-            separator=separator,
-            infer_schema=False,
-            schema_overrides=dtypes,
-            null_values=MISSING,
-            n_rows=n_rows,
-        )
-
-    start = [typed_column(column) for column in load({}, n_rows=_PEEK)]
+    start = [typed_column(column) for column in _load(data, separator, n_rows=_PEEK)]
     try:  # parsing numbers at once saves time and memory; the outcome is the same
-        frame = load({column.name: column.dtype for column in start if column.dtype.is_numeric()})
+        numbers = {column.name: column.dtype for column in start if column.dtype.is_numeric()}
+        frame = _load(data, separator, numbers)
     except pl.exceptions.PolarsError:
-        frame = load({})
+        frame = _load(data, separator)
     return frame.with_columns(typed_column(column) for column in frame if column.dtype == pl.String)
+
+
+def _load(
+    data: bytes, separator: str, dtypes: dict[str, Any] | None = None, n_rows: int | None = None
+) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_csv(
+        data,
+        separator=separator,
+        infer_schema=False,
+        schema_overrides=dtypes or {},
+        null_values=MISSING,
+        n_rows=n_rows,
+    )
 
 
 def typed_column(column: pl.Series, *, numbers: bool = True) -> pl.Series:
@@ -86,6 +113,32 @@ def typed_column(column: pl.Series, *, numbers: bool = True) -> pl.Series:
         return words.cast(pl.Null) if len(words) else column
     typed = (read_as(words) for read_as in likely)
     return next((values for values in typed if _fits(values, words)), column)
+
+
+def fitting_readings(column: pl.Series, among: list[int] | None) -> tuple[list[int], bool]:
+    """Which readings fit all values of a text column, and whether it has no value at all.
+
+    Parameters
+    ----------
+    column : Series of text
+    among : list of int, optional
+        The readings to try; by default all.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> print(fitting_readings(pl.Series(["1", "2.5"]), None))
+    ([1], False)
+    """
+    words, readings = _words(column), column_readings()
+    tried = range(len(readings)) if among is None else among
+    fits = [at for at in tried if _fits(readings[at](words), words)]
+    return fits, words.null_count() == len(words)
+
+
+def column_readings() -> list[Callable[[pl.Series], pl.Series]]:
+    """What text may mean, narrow types first, from columns as they stand in a file."""
+    return [lambda s, read_as=read_as: read_as(_words(s)) for read_as in _readings()]  # type: ignore[misc]
 
 
 def _words(column: pl.Series) -> pl.Series:
