@@ -102,7 +102,8 @@ def _opened(file: Path) -> Iterator[IO[bytes]]:
     with open(file, "rb") as stream:
         start = stream.read(3)
     packed = start.startswith(b"\x1f\x8b")
-    with gzip.open(file, "rb") if packed else open(file, "rb") as text:
+    opened: Any = gzip.open if packed else open
+    with opened(file, "rb") as text:
         if text.read(3) != b"\xef\xbb\xbf":
             text.seek(0)
         yield text
