@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from time import monotonic
 
-__all__ = ["counting", "progress_sent_to"]
+__all__ = ["counting", "progress_sent_to", "telling"]
 
 Listener = Callable[[str], None]
 
@@ -52,18 +52,31 @@ def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
     >>> with counting("fold", 5) as at:
     ...     at(1)
     """
+    with telling() as say:
+        yield lambda step: say(f"{what} {step} of {total}")
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[str], None]]:
+    """Give a function that shows what is being done, in the same line as `counting`.
+
+    Examples
+    --------
+    >>> with telling() as say:
+    ...     say("row 5 of 10, 3 s left")
+    """
     outer = _line.get()
     line = outer or _Line()
     depth = len(line.parts)
     line.parts.append("")
     token = _line.set(line)
 
-    def at(step: int) -> None:
-        line.parts[depth] = f"{what} {step} of {total}"
+    def say(text: str) -> None:
+        line.parts[depth] = text
         line.refresh()
 
     try:
-        yield at
+        yield say
     finally:
         del line.parts[depth:]
         _line.reset(token)

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 __all__ = [
     "agreed",
     "as_frame",
+    "cast_column",
     "check_columns",
+    "common_type",
     "frame_words",
     "gather",
     "is_frame",
@@ -34,6 +36,7 @@ __all__ = [
     "quoted",
     "refuse_infinite",
     "stack",
+    "without_objects",
 ]
 
 _FIRST_MOMENT, _LAST_MOMENT = -62_135_596_800_000, 253_402_300_799_999  # milliseconds
@@ -118,7 +121,7 @@ def agreed(p: Frame, q: Frame, names: tuple[str, str] = ("p", "q")) -> tuple[Fra
         )
     import narwhals.stable.v2 as nw
 
-    p, q = _without_objects(p), _without_objects(q.select(p.columns))
+    p, q = without_objects(p), without_objects(q.select(p.columns))
     types, others = p.schema, q.schema
     for name in p.columns:
         if types[name] == others[name] and (types[name].is_numeric() or types[name] == nw.String):
@@ -126,13 +129,13 @@ def agreed(p: Frame, q: Frame, names: tuple[str, str] = ("p", "q")) -> tuple[Fra
         if _pandas_categories(p[name], q[name]):
             p, q = _with_all_levels(name, p, q)
             continue
-        dtype = _common_type(name, p[name], q[name], names)
+        dtype = common_type(name, p[name], q[name], names)
         if dtype is not None:
-            p, q = p.with_columns(_cast(p[name], dtype)), q.with_columns(_cast(q[name], dtype))
+            p, q = p.with_columns(cast_column(p[name], dtype)), q.with_columns(cast_column(q[name], dtype))
     return p, q
 
 
-def _without_objects(frame: Frame) -> Frame:
+def without_objects(frame: Frame) -> Frame:
     """Columns of Python objects as numbers or text, where that is what they hold."""
     import narwhals.stable.v2 as nw
 
@@ -178,7 +181,7 @@ def _family(column: Column) -> str:
     return str(dtype).lower()
 
 
-def _common_type(name: str, p: Column, q: Column, names: tuple[str, str]) -> IntoDType | None:
+def common_type(name: str, p: Column, q: Column, names: tuple[str, str]) -> IntoDType | None:
     """The type both columns are cast to; None when they agree already."""
     import narwhals.stable.v2 as nw
 
@@ -262,7 +265,7 @@ def _zones(zones: set[str | None]) -> str:
     return " and ".join(sorted("none" if zone is None else zone for zone in zones))
 
 
-def _cast(column: Column, dtype: IntoDType) -> Column:
+def cast_column(column: Column, dtype: IntoDType) -> Column:
     """Cast one column; an all-missing one is made anew, as its type may be anything."""
     import narwhals.stable.v2 as nw
 

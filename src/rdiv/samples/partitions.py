@@ -69,15 +69,22 @@ class Partitions:
         Every part has the columns and types of the first one.
         """
         known: dict[str, Any] | None = None
-        for part in self.parts:
-            for frame in _guarded(part):
-                wrapped = _as_table(frame, part.name)
-                if not len(wrapped):
-                    continue
-                schema = dict(wrapped.schema)
-                known = schema if known is None else known
-                _check_schema(schema, known, part.name, self.parts[0].name)
-                yield from _cut(wrapped.select([*known]).to_native())
+        for k in range(len(self.parts)):
+            for frame in self.frames_of(k, known):
+                known = dict(as_frame(frame).schema) if known is None else known
+                yield frame
+
+    def frames_of(self, k: int, known: dict[str, Any] | None = None) -> Iterator[Any]:
+        """Native frames of one part, with the columns and types that are known already."""
+        part = self.parts[k]
+        for frame in _guarded(part):
+            wrapped = _as_table(frame, part.name)
+            if not len(wrapped):
+                continue
+            schema = dict(wrapped.schema)
+            known = schema if known is None else known
+            _check_schema(schema, known, part.name, self.parts[0].name)
+            yield from _cut(wrapped.select([*known]).to_native())
 
 
 def scan(source: str | os.PathLike[str]) -> Partitions:

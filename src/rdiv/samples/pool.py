@@ -7,11 +7,11 @@ number computed per row is a function of the *set* of rows and the seed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from rdiv.errors import InputError, InputTypeError
 from rdiv.row_blocks import cut
 from rdiv.samples.by_kind import ColumnsByKind
 from rdiv.samples.frame_rows import FrameRows
+from rdiv.samples.partitioned import Learned, PartitionedRows
 from rdiv.samples.row_keys import Keys, label_words, row_keys
 from rdiv.samples.rows import Rows, TableRows, UnreadRows, as_rows
 from rdiv.samples.sample import Task
@@ -82,11 +83,18 @@ class Pool:
     @property
     def is_table(self) -> bool:
         """Whether the rows came in a frame, whose columns have names and kinds."""
-        return isinstance(self.rows, TableRows)
+        return isinstance(self.rows, TableRows | PartitionedRows)
+
+    @property
+    def in_partitions(self) -> bool:
+        """Whether the rows stay in partitions of a table that need not fit into memory."""
+        return isinstance(self.rows, PartitionedRows)
 
     @property
     def left_out(self) -> tuple[str, ...]:
         """Columns of a table that hold bytes or the like, which only a user's own model reads."""
+        if isinstance(self.rows, PartitionedRows):
+            return self.rows.table.left_out
         return self.rows.columnwise().left_out if isinstance(self.rows, TableRows) else ()
 
     @property
@@ -158,7 +166,7 @@ class Pool:
 
     def columnwise(self) -> FrameRows:
         """The rows of a table, a column at a time."""
-        if not isinstance(self.rows, TableRows):
+        if not isinstance(self.rows, TableRows | PartitionedRows):
             raise InputTypeError("these rows are an array, not a table.")
         return self.rows.columnwise()
 
@@ -190,14 +198,59 @@ class Pool:
         """
         return self.rows.owners()
 
-    @cached_property
+    @property
     def keys(self) -> Keys:
         """Hash of every row's content, ``(n, 2)``."""
-        if self.known_keys is not None:
-            return self.known_keys
+        return self.keys_of(None)
+
+    def keys_of(self, rows: NDArray[np.intp] | None) -> Keys:
+        """Hash of some rows, or of all; those in partitions are copied, so ask for few."""
+        if isinstance(self.rows, PartitionedRows):
+            return self.rows.whole_keys(rows)
+        known = self._content_keys if self.known_keys is None else self.known_keys
+        return known if rows is None else known[rows]
+
+    @cached_property
+    def _content_keys(self) -> Keys:
         return content_keys(
             self.rows, (self.y, self.groups, self.strata, self.prediction, self.loss)
         )
+
+    def at_hand(self) -> Pool:
+        """The same pool with its rows in memory, where they are in partitions.
+
+        Examples
+        --------
+        >>> pool = Pool(np.zeros((3, 2)))
+        >>> print(pool.at_hand() is pool)
+        True
+        """
+        if not isinstance(self.rows, PartitionedRows):
+            return self
+        return replace(self, rows=self.rows.read(), y=_whole_codes(self.y), known_keys=self.keys)
+
+    def over_blocks(
+        self,
+        call: Callable[[Any, Pool, Mapping[str, NDArray[Any]]], NDArray[Any]],
+        shared: Any,
+        **extra: NDArray[Any],
+    ) -> NDArray[Any]:
+        """Numbers of every row of a pool in partitions, from one pass over them.
+
+        Parameters
+        ----------
+        call : callable
+            A function of a module: from what is shared, a pool of some of the rows and whatever
+            else is known of them, to their numbers, which must not depend on the other rows.
+        shared : object
+        **extra : (n, ...) arrays
+            What else is known of the rows.
+        """
+        assert isinstance(self.rows, PartitionedRows)
+        known = {name: getattr(self, name) for name in _LABELS}
+        labels = {name: values for name, values in known.items() if values is not None}
+        shell = _Shell(self.task, self.columns, self.classes, Learned(self.rows.preparation))
+        return self.rows.over_blocks(_of_block, (call, shared, shell), {**labels, **extra})
 
     @cached_property
     def first_copy(self) -> NDArray[np.intp]:
@@ -209,6 +262,36 @@ class Pool:
         first_copy = np.empty(len(order), dtype=np.intp)
         first_copy[order] = order[leads][np.cumsum(leads) - 1]
         return first_copy
+
+
+_LABELS = ("y", "groups", "strata", "prediction", "loss")
+
+
+class _Shell(NamedTuple):
+    """What the blocks of a pool share."""
+
+    task: Task
+    columns: tuple[str, ...] | None
+    classes: NDArray[Any] | None
+    teacher: Learned
+
+
+def _of_block(
+    shared: tuple[Any, Any, _Shell], frame: FrameRows, labels: Mapping[str, NDArray[Any]]
+) -> NDArray[Any]:
+    call, own, shell = shared
+    known = {name: values for name, values in labels.items() if name in _LABELS}
+    if "y" in known:
+        known["y"] = _whole_codes(known["y"])
+    rows = TableRows.taught(frame, shell.teacher)
+    pool = Pool(rows, task=shell.task, columns=shell.columns, classes=shell.classes, **known)
+    found: NDArray[Any] = call(own, pool, labels)
+    return found
+
+
+def _whole_codes(y: Any) -> Any:
+    """Codes of classes in the type that indexes have; large pools hold them in narrow ones."""
+    return y.astype(np.intp) if y is not None and y.dtype.kind == "i" else y
 
 
 def content_keys(rows: Rows, labels: Iterable[NDArray[Any] | None]) -> Keys:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
-from rdiv.samples.arguments import check_rng
 from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import check_columns, python_values, refuse_infinite, stack
 from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
 from rdiv.samples.logged import Logged, Prediction, read_logged
 from rdiv.samples.pool import Pool, content_keys
-from rdiv.samples.row_keys import Keys, digest, sorted_digest
-from rdiv.samples.rows import Rows, as_rows
+from rdiv.samples.pooled import PooledSamples, canonical_order, resolve_seed
+from rdiv.samples.rows import as_rows
 from rdiv.samples.sample import Sample, as_sample, encode_labels, resolve_task, target_values
 
 if TYPE_CHECKING:
@@ -27,83 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["PooledSamples", "pool_alone", "pool_samples", "resolve_seed"]
 
 
-Stage = Literal["shuffle", "halves", "learn", "fit", "masks", "drivers", "planning"]
-_STAGES: tuple[Stage, ...] = (
-    "shuffle", "halves", "learn", "fit", "masks", "drivers", "planning",
-)  # fmt: skip
-
-Entropy = tuple[int, ...]
-
-
 MOST_TARGET = 1e150
-
-
-@dataclass(frozen=True, eq=False)
-class PooledSamples:
-    """Two samples as one pool, and what was taken off: origin, places in the files, seed.
-
-    Parameters
-    ----------
-    pool : Pool
-    is_p : (n,) mask
-        Which rows of the pool came from p.
-    places : (n,) integers
-        Each row's place in the sample that it came from.
-    seed : int
-    entropy : tuple of int
-        The seed and the digest of the pool's content, from which every stage has its own stream.
-    input_keys : (n, 2) array
-        Hash of every row without its target and its loss.
-    """
-
-    pool: Pool
-    is_p: NDArray[np.bool_]
-    places: NDArray[np.intp]
-    seed: int
-    entropy: Entropy
-    input_keys: Keys
-
-    def stream(self, stage: Stage) -> np.random.Generator:
-        """A fresh generator for one stage; more draws in one stage never change another."""
-        return _stage_stream(self.entropy, stage)
-
-    def part(self, rows: NDArray[np.intp], entropy: Entropy | None = None) -> PooledSamples:
-        """Some rows of the pool, with the streams of the whole unless others are given."""
-        return replace(
-            self,
-            pool=self.pool.take(rows),
-            is_p=self.is_p[rows],
-            places=self.places[rows],
-            input_keys=self.input_keys[rows],
-            entropy=self.entropy if entropy is None else entropy,
-        )
-
-    def reference_order(self) -> NDArray[np.intp]:
-        """Places of the rows of p, in an order that depends on their content alone."""
-        rows = np.flatnonzero(self.is_p)
-        own, whole = self.input_keys[rows], self.pool.keys[rows]
-        return rows[np.lexsort((whole[:, 1], whole[:, 0], own[:, 1], own[:, 0]))]
-
-    def reference_stream(self) -> np.random.Generator:
-        """Generator that depends on the seed and the rows of p alone, without their targets."""
-        known = sorted_digest(self.input_keys[self.is_p])
-        return np.random.default_rng(np.random.SeedSequence((self.seed, known)))
-
-
-def resolve_seed(rng: int | np.integer | np.random.Generator | None) -> int:
-    """The seed of a run: the one given, one drawn from a Generator, or a fresh one.
-
-    Examples
-    --------
-    >>> print(resolve_seed(7))
-    7
-    """
-    if rng is None:
-        return int(np.random.default_rng().integers(2**53))
-    if isinstance(rng, np.random.Generator):
-        return int(rng.integers(2**53))
-    check_rng(rng)
-    return int(rng)
 
 
 def pool_samples(
@@ -227,7 +149,8 @@ def _pooled(
     columns = [] if logged is None else logged.columns()
     losses = None if logged is None else logged.losses
     design = (group_labels, strata_labels, *columns)
-    keys, order, entropy = _canonical_order(rows, (y, *design, losses), seed)
+    keys = content_keys(rows, (y, *design, losses))
+    order, entropy = canonical_order(keys, seed)
     classes = None
     if y is not None and settled == "classification":
         y, classes = encode_labels(y)
@@ -258,23 +181,8 @@ def _prediction_roles(prediction: Prediction) -> dict[str, Any]:
     return {f"prediction ({label})": column for label, column in prediction.items()}
 
 
-def _canonical_order(
-    rows: Rows, labels: tuple[NDArray[Any] | None, ...], seed: int
-) -> tuple[Keys, NDArray[np.intp], tuple[int, int]]:
-    """Keys of the stacked rows, the order that forgets the files, and the entropy of the run."""
-    keys = content_keys(rows, labels)
-    order = np.lexsort((keys[:, 1], keys[:, 0]))
-    entropy = (seed, digest(keys[order]))
-    return keys, order[_stage_stream(entropy, "shuffle").permutation(len(order))], entropy
-
-
 def _is_array(x: object) -> bool:
     return isinstance(x, np.ndarray | DatasetRows)
-
-
-def _stage_stream(entropy: Entropy, stage: Stage) -> np.random.Generator:
-    children = np.random.SeedSequence(entropy).spawn(len(_STAGES))
-    return np.random.default_rng(children[_STAGES.index(stage)])
 
 
 def _check_pair(p: Sample, q: Sample, target: str | None) -> None:

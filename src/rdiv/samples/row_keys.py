@@ -21,11 +21,13 @@ __all__ = [
     "places_among",
     "row_keys",
     "sorted_digest",
+    "sorted_places",
     "text_words",
 ]
 
 Keys = NDArray[np.uint64]  # (n, 2)
 
+_LOOKED_UP = 1 << 20
 _BLOCK_WORDS = 1 << 16  # half a MB of words at a time: the mixing below stays in cache
 _WHOLE, _HIGH = np.uint64(0xD6E8FEB86659FD93), np.uint64(0xC2B2AE3D27D4EB4F)
 
@@ -132,7 +134,28 @@ def sorted_digest(keys: Keys) -> int:
     >>> print(sorted_digest(keys) == sorted_digest(keys[::-1]))
     True
     """
-    return digest(keys[np.lexsort((keys[:, 1], keys[:, 0]))])
+    return digest(keys, sorted_places(keys))
+
+
+def sorted_places(keys: Keys) -> NDArray[np.intp]:
+    """Places of keys in ascending order, first word first; equal ones stay in their order.
+
+    Examples
+    --------
+    >>> print(sorted_places(np.array([[7, 2], [5, 9], [7, 1]], dtype=np.uint64)))
+    [1 2 0]
+    """
+    order = np.argsort(keys[:, 0], kind="stable")
+    first = keys[order, 0]
+    equal = first[1:] == first[:-1]
+    del first
+    if equal.any():  # copies, mostly: only among them does the second word decide
+        tied = np.zeros(len(order), dtype=bool)
+        tied[1:] = equal
+        tied[:-1] |= equal
+        some = order[tied]
+        order[tied] = some[np.lexsort((keys[some, 1], keys[some, 0]))]
+    return order
 
 
 def places_among(keys: Keys, known: Keys) -> NDArray[np.intp]:
@@ -144,23 +167,33 @@ def places_among(keys: Keys, known: Keys) -> NDArray[np.intp]:
     >>> print(places_among(keys, keys[[2, 0]]))
     [ 1 -1  0]
     """
-    order = np.lexsort((known[:, 1], known[:, 0]))
-    first, ordered = _as_one(keys), _as_one(known[order])
-    at = np.minimum(np.searchsorted(ordered, first), max(len(ordered) - 1, 0))
-    if not len(ordered):
-        return np.full(len(keys), -1, dtype=np.intp)
-    return np.where(ordered[at] == first, order[at], -1)
+    found = np.full(len(keys), -1, dtype=np.intp)
+    if not len(known):
+        return found
+    order = sorted_places(known)
+    first = known[order, 0]
+    for block in cut(len(keys), _LOOKED_UP):
+        own = keys[block]
+        at = np.searchsorted(first, own[:, 0])
+        like = at < len(first)
+        like[like] = first[at[like]] == own[like, 0]
+        rows, at = np.flatnonzero(like), at[like]
+        while len(rows):  # more than once only where one word is equal and the other is not
+            same = known[order[at], 1] == own[rows, 1]
+            found[block.start + rows[same]] = order[at[same]]
+            rows, at = rows[~same], at[~same] + 1
+            more = at < len(first)
+            more[more] = first[at[more]] == own[rows[more], 0]
+            rows, at = rows[more], at[more]
+    return found
 
 
-def _as_one(keys: Keys) -> NDArray[np.void]:
-    """Both words of every key as one value, which sorts like the first and then the second."""
-    both = np.ascontiguousarray(keys)
-    return both.view([("high", np.uint64), ("low", np.uint64)])[:, 0]
-
-
-def digest(keys: Keys) -> int:
-    """One number for all keys in their order."""
-    return int.from_bytes(hashlib.blake2b(keys.tobytes(), digest_size=16).digest())
+def digest(keys: Keys, order: NDArray[np.intp] | None = None) -> int:
+    """One number for all keys, in their order or in another one."""
+    told = hashlib.blake2b(digest_size=16)
+    for block in cut(len(keys), _LOOKED_UP):
+        told.update(keys[block if order is None else order[block]].tobytes())
+    return int.from_bytes(told.digest())
 
 
 def _text_word(level: object) -> int:

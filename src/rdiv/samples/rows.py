@@ -23,7 +23,7 @@ from rdiv.samples.frames import as_frame, frame_words, is_frame
 from rdiv.samples.preparation import Preparation, fit_preparation
 from rdiv.samples.row_keys import Keys, array_keys, row_keys
 
-__all__ = ["ArrayRows", "Rows", "TableRows", "UnreadRows", "as_rows"]
+__all__ = ["ArrayRows", "Rows", "TableRows", "Teacher", "UnreadRows", "as_rows"]
 
 MOST_KEPT = 1 << 24
 """Numbers of a table (128 MB) that are kept; those of a larger one are made anew when asked for."""
@@ -82,8 +82,9 @@ def as_rows(given: Any) -> Rows:
     >>> print(as_rows([[1, 2], [3, 4]]).numbers().tolist())
     [[1.0, 2.0], [3.0, 4.0]]
     """
-    if isinstance(given, ArrayRows | TableRows | UnreadRows):
-        return given
+    if isinstance(given, ArrayRows | TableRows | UnreadRows) or hasattr(given, "anew"):
+        rows: Rows = given
+        return rows
     if isinstance(given, DatasetRows):
         return UnreadRows(given)
     if isinstance(given, FrameRows):
@@ -183,6 +184,13 @@ def _column_names(shape: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(f"column {j}" for j in range(prod(shape[1:])))
 
 
+class Teacher(Protocol):
+    """Rows that decide how rows of a table become numbers."""
+
+    @property
+    def preparation(self) -> Preparation: ...
+
+
 @dataclass(frozen=True, eq=False)
 class _Table:
     """All rows of a table, how they become numbers, and these unless they are too many.
@@ -190,12 +198,12 @@ class _Table:
     Parameters
     ----------
     whole : FrameRows
-    teacher : _Table, optional
-        The table whose rows decide how these become numbers; by default they do it themselves.
+    teacher : Teacher, optional
+        The rows that decide how these become numbers; by default they do it themselves.
     """
 
     whole: FrameRows
-    teacher: _Table | None = None
+    teacher: Teacher | None = None
 
     @cached_property
     def preparation(self) -> Preparation:
@@ -259,11 +267,20 @@ class TableRows:
     def anew(self, rows: NDArray[np.intp]) -> TableRows:
         return TableRows(_Table(self.columnwise()[rows]))
 
-    def like(self, other: Rows) -> TableRows:
-        assert isinstance(other, TableRows)
-        if other.table is self.table:
+    def like(self, other: Any) -> TableRows:
+        teacher = other.teaches()
+        if teacher is self.table:
             return self
-        return TableRows(_Table(self.columnwise(), other.table))
+        return TableRows(_Table(self.columnwise(), teacher))
+
+    def teaches(self) -> Teacher:
+        """What decides how these rows become numbers."""
+        return self.table
+
+    @staticmethod
+    def taught(rows: FrameRows, teacher: Teacher | None) -> TableRows:
+        """Rows in memory that others decide for, or that decide for themselves."""
+        return TableRows(_Table(rows, teacher))
 
     def read(self) -> TableRows:
         return self

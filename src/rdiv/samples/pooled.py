@@ -1,0 +1,127 @@
+"""Two samples as one pool, and what was taken off it: origin, places, seed, streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.samples.arguments import check_rng
+from rdiv.samples.partitioned import PartitionedRows
+from rdiv.samples.pool import Pool
+from rdiv.samples.row_keys import Keys, digest, sorted_digest, sorted_places
+
+__all__ = [
+    "Entropy",
+    "PooledSamples",
+    "Stage",
+    "canonical_order",
+    "resolve_seed",
+    "stage_stream",
+]
+
+Stage = Literal["shuffle", "halves", "learn", "fit", "masks", "drivers", "planning"]
+_STAGES: tuple[Stage, ...] = (
+    "shuffle", "halves", "learn", "fit", "masks", "drivers", "planning",
+)  # fmt: skip
+
+Entropy = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PooledSamples:
+    """Two samples as one pool, and what was taken off: origin, places in the files, seed.
+
+    Parameters
+    ----------
+    pool : Pool
+    is_p : (n,) mask
+        Which rows of the pool came from p.
+    places : (n,) integers
+        Each row's place in the sample that it came from.
+    seed : int
+    entropy : tuple of int
+        The seed and the digest of the pool's content, from which every stage has its own stream.
+    input_keys : (n, 2) array or None
+        Hash of every row without its target and its loss; None for rows in partitions, whose table
+        holds it.
+    """
+
+    pool: Pool
+    is_p: NDArray[np.bool_]
+    places: NDArray[np.intp]
+    seed: int
+    entropy: Entropy
+    input_keys: Keys | None
+
+    def stream(self, stage: Stage) -> np.random.Generator:
+        """A fresh generator for one stage; more draws in one stage never change another."""
+        return stage_stream(self.entropy, stage)
+
+    def part(self, rows: NDArray[np.intp], entropy: Entropy | None = None) -> PooledSamples:
+        """Some rows of the pool, with the streams of the whole unless others are given."""
+        return replace(
+            self,
+            pool=self.pool.take(rows),
+            is_p=self.is_p[rows],
+            places=self.places[rows],
+            input_keys=None if self.input_keys is None else self.input_keys[rows],
+            entropy=self.entropy if entropy is None else entropy,
+        )
+
+    def reference_order(self) -> NDArray[np.intp]:
+        """Places of the rows of p, in an order that depends on their content alone."""
+        rows = np.flatnonzero(self.is_p)
+        whole = sorted_places(self.pool.keys_of(rows))
+        rows = rows[whole]
+        return rows[sorted_places(self.own_keys(rows))]
+
+    def own_keys(self, rows: NDArray[np.intp]) -> Keys:
+        """Hash of some rows without their targets and losses."""
+        if self.input_keys is not None:
+            return self.input_keys[rows]
+        assert isinstance(self.pool.rows, PartitionedRows)
+        return self.pool.rows.own_keys(rows)
+
+    def at_hand(self) -> PooledSamples:
+        """The same with the rows in memory, where they are in partitions."""
+        if not self.pool.in_partitions:
+            return self
+        keys = self.own_keys(np.arange(len(self.pool)))
+        places = self.places.astype(np.intp)
+        return replace(self, pool=self.pool.at_hand(), places=places, input_keys=keys)
+
+    def reference_stream(self) -> np.random.Generator:
+        """Generator that depends on the seed and the rows of p alone, without their targets."""
+        known = sorted_digest(self.own_keys(np.flatnonzero(self.is_p)))
+        return np.random.default_rng(np.random.SeedSequence((self.seed, known)))
+
+
+def resolve_seed(rng: int | np.integer | np.random.Generator | None) -> int:
+    """The seed of a run: the one given, one drawn from a Generator, or a fresh one.
+
+    Examples
+    --------
+    >>> print(resolve_seed(7))
+    7
+    """
+    if rng is None:
+        return int(np.random.default_rng().integers(2**53))
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**53))
+    check_rng(rng)
+    return int(rng)
+
+
+def stage_stream(entropy: Entropy, stage: Stage) -> np.random.Generator:
+    children = np.random.SeedSequence(entropy).spawn(len(_STAGES))
+    return np.random.default_rng(children[_STAGES.index(stage)])
+
+
+def canonical_order(keys: Keys, seed: int) -> tuple[NDArray[np.intp], Entropy]:
+    """The order of rows that forgets their files, and the entropy of the run."""
+    order = sorted_places(keys)
+    entropy = (seed, digest(keys, order))
+    return order[stage_stream(entropy, "shuffle").permutation(len(order))], entropy

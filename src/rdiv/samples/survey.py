@@ -1,0 +1,207 @@
+"""A first look at a table in partitions: how many rows, which types, whether it is small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rdiv.errors import InputError, MissingExtraError
+from rdiv.samples.frames import as_frame, cast_column, common_type, without_objects
+from rdiv.samples.partitions import Partitions
+
+if TYPE_CHECKING:
+    from rdiv.samples.frames import Frame
+
+__all__ = ["BlockReading", "ColumnFacts", "Survey", "agreed_reading", "survey"]
+
+
+@dataclass(eq=False)
+class ColumnFacts:
+    """What the whole column of a table in partitions is like, as far as its type is concerned.
+
+    It stands for the column where two sides agree on a type.
+    """
+
+    name: str
+    dtype: Any
+    implementation: Any
+    rows: int = 0
+    nulls: int = 0
+    levels: set[object] = field(default_factory=set)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def null_count(self) -> int:
+        """Missing cells."""
+        return self.nulls
+
+
+@dataclass(eq=False)
+class Survey:
+    """Rows of every part, facts of every column, and the frames where there are few rows.
+
+    Parameters
+    ----------
+    table : Partitions
+    schema : dict
+        Columns and types of every part, as they are read.
+    rows : list of int
+        Rows of every part.
+    facts : dict of ColumnFacts
+    frames : list of frames or None
+        All rows, where they are no more than were to be kept.
+    """
+
+    table: Partitions
+    schema: dict[str, Any]
+    rows: list[int]
+    facts: dict[str, ColumnFacts]
+    frames: list[Any] | None
+
+    @property
+    def total(self) -> int:
+        """Rows of all parts."""
+        return sum(self.rows)
+
+    @property
+    def implementation(self) -> Any:
+        """The library of the frames."""
+        return next(iter(self.facts.values())).implementation
+
+    def whole(self) -> Any:
+        """All rows as one native frame; only where they were kept."""
+        import narwhals.stable.v2 as nw
+
+        assert self.frames is not None
+        wrapped = [as_frame(frame) for frame in self.frames]
+        return wrapped[0].to_native() if len(wrapped) == 1 else nw.concat(wrapped).to_native()
+
+
+def survey(table: Partitions, most: int, at: Callable[[int], None] | None = None) -> Survey:
+    """Read a table once, keeping its frames as long as they hold no more than so many rows."""
+    found = Survey(table, {}, [], {}, [])
+    for k in range(len(table.parts)):
+        found.rows.append(0)
+        for frame in table.frames_of(k, found.schema or None):
+            wrapped = as_frame(frame)
+            found.schema = found.schema or dict(wrapped.schema)
+            found.rows[k] += len(wrapped)
+            _note(found.facts, without_objects(wrapped), table.parts[k].name)
+            if found.frames is not None:
+                found.frames.append(frame)
+                if found.total > most:
+                    found.frames = None
+            if at is not None:
+                at(len(wrapped))
+    if not found.total:
+        raise InputError(f"{table.source} holds no rows; check how it was written.")
+    return found
+
+
+def _note(facts: dict[str, ColumnFacts], frame: Frame, part: str) -> None:
+    """Add a block to what is known of every column."""
+    import narwhals.stable.v2 as nw
+
+    for name, dtype in frame.schema.items():
+        column, rows = frame[name], len(frame)
+        nulls = column.null_count()
+        known = facts.setdefault(name, ColumnFacts(name, dtype, frame.implementation))
+        if known.dtype != dtype and nulls < rows:
+            if known.nulls < known.rows:
+                raise InputError(
+                    f"column {name!r} is {dtype} in {part} and {known.dtype} before; all "
+                    "partitions need the same types."
+                )
+            known.dtype = dtype
+        known.rows, known.nulls = known.rows + rows, known.nulls + nulls
+        if dtype == nw.Categorical and frame.implementation.is_pandas_like():
+            known.levels |= set(column.to_native().cat.categories.tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class BlockReading:
+    """How a block of either side becomes rows of the pool: its columns, and their types.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Columns in the order of the reference.
+    types : mapping of str to type
+        Columns that are cast.
+    levels : mapping of str to list
+        Levels of pandas' categories over both sides.
+    convert : bool
+        Whether frames become those of polars, as the two sides come from different libraries.
+    """
+
+    columns: tuple[str, ...]
+    types: Mapping[str, Any]
+    levels: Mapping[str, list[object]]
+    convert: bool = False
+
+    def __call__(self, frame: Any) -> Frame:
+        """A native block with the agreed types."""
+        import narwhals.stable.v2 as nw
+
+        wrapped = without_objects(_converted(frame) if self.convert else as_frame(frame))
+        wrapped = wrapped.select([*self.columns])
+        for name, dtype in self.types.items():
+            wrapped = wrapped.with_columns(cast_column(wrapped[name], dtype))
+        for name, levels in self.levels.items():
+            native = wrapped.to_native()
+            column = native[name].astype("category").cat.set_categories(levels)
+            wrapped = nw.from_native(native.assign(**{name: column}), eager_only=True)
+        return wrapped
+
+
+def agreed_reading(p: Survey, q: Survey) -> BlockReading:
+    """The types that the two sides agree on, as `rdiv.samples.frames.agreed` finds them."""
+    import narwhals.stable.v2 as nw
+
+    convert = p.implementation is not q.implementation
+    types, levels = {}, {}
+    for name, own in p.facts.items():
+        other = q.facts[name]
+        same = own.dtype == other.dtype
+        if same and (own.dtype.is_numeric() or own.dtype == nw.String):
+            continue
+        _refuse_nested(name, own.dtype)
+        if own.levels or other.levels:
+            either = own.levels | other.levels
+            levels[name] = sorted(either, key=lambda level: (str(level), type(level).__name__))
+            continue
+        dtype = common_type(name, own, other, ("p", "q"))
+        if dtype is not None:
+            types[name] = dtype
+    return BlockReading(tuple(p.facts), types, {} if convert else levels, convert)
+
+
+def _refuse_nested(name: str, dtype: Any) -> None:
+    import narwhals.stable.v2 as nw
+
+    if isinstance(dtype, nw.List | nw.Array | nw.Struct):
+        raise InputError(
+            f"column {name!r} holds {dtype}, which cannot be read in partitions; spread it over "
+            "columns of plain values, or drop it."
+        )
+
+
+def _converted(frame: Any) -> Frame:
+    """A frame of any library as one of polars."""
+    try:
+        import polars  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(
+            "p and q come from different libraries and need polars to agree; install it with "
+            'pip install "rdiv[cli]".'
+        ) from None
+    return as_frame(as_frame(frame).to_polars())
+
+
+def converted_alike(p: Any, q: Any) -> tuple[Any, Any]:
+    """Two native frames, as those of polars where they come from different libraries."""
+    if as_frame(p).implementation is as_frame(q).implementation:
+        return p, q
+    return _converted(p).to_native(), _converted(q).to_native()
