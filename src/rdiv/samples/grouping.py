@@ -62,29 +62,44 @@ def _label(value: Any) -> str:
 
 
 def check_design(
-    groups: NDArray[Any] | None, strata: NDArray[Any] | None, is_p: NDArray[np.bool_]
+    groups: NDArray[Any] | None,
+    strata: NDArray[Any] | None,
+    is_p: NDArray[np.bool_],
+    names: NDArray[Any] | None = None,
 ) -> None:
-    if strata is not None and not _exchangeable(strata, is_p):
+    """Refuse groups and strata with which rows could not change sides.
+
+    Parameters
+    ----------
+    groups, strata : (n,) labels or codes, optional
+    is_p : (n,) mask
+    names : array, optional
+        The labels behind the codes of the groups.
+    """
+    if strata is not None and not len(_in_both(strata, is_p)):
         raise InputError(
             "strata must hold rows of both samples, got none that does; "
             "rows could never change sides."
         )
     if groups is None:
         return
-    both = sorted(set(groups[is_p]) & set(groups[~is_p]))
-    if both:
+    both = _in_both(groups, is_p)
+    if len(both):
+        shown = sorted((both if names is None else names[both]).tolist())
         raise InputError(
-            f"a group must lie in one sample, got {quoted(both, 3)} in both; "
+            f"a group must lie in one sample, got {quoted(shown, 3)} in both; "
             "if rows of one group are to be compared across samples (a paired design), use strata=."
         )
-    counts = len(set(groups[is_p])), len(set(groups[~is_p]))
+    counts = len(np.unique(groups[is_p])), len(np.unique(groups[~is_p]))
     if min(counts) < FEWEST_UNITS:
         raise InputError(
             f"each sample needs at least {FEWEST_UNITS} groups, got {counts[0]} in p and "
             f"{counts[1]} in q."
         )
     if strata is not None:
-        split = len({*zip(groups.tolist(), strata.tolist(), strict=True)}) - sum(counts)
+        group, stratum = (np.unique(one, return_inverse=True)[1] for one in (groups, strata))
+        pairs = np.unique(group.astype(np.int64) * (int(stratum.max()) + 1) + stratum)
+        split = len(pairs) - sum(counts)
         if split:
             raise InputError(
                 "with groups= and strata= a group must lie in one stratum, "
@@ -92,8 +107,9 @@ def check_design(
             )
 
 
-def _exchangeable(strata: NDArray[Any], is_p: NDArray[np.bool_]) -> bool:
-    return bool(set(strata[is_p]) & set(strata[~is_p]))
+def _in_both(labels: NDArray[Any], is_p: NDArray[np.bool_]) -> NDArray[Any]:
+    """Labels that both samples hold."""
+    return np.intersect1d(np.unique(labels[is_p]), np.unique(labels[~is_p]), assume_unique=True)
 
 
 def codes_in_order(labels: NDArray[Any] | None, order: NDArray[np.intp]) -> NDArray[np.intp] | None:

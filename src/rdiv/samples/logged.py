@@ -15,7 +15,7 @@ from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import python_values, quoted
 from rdiv.samples.sample import Task
 
-__all__ = ["Logged", "Prediction", "read_logged"]
+__all__ = ["Logged", "Prediction", "logged_numbers", "read_logged"]
 
 Prediction = str | Mapping[Any, str] | None
 """A column's name, or one column per class."""
@@ -30,13 +30,14 @@ class Logged:
     Parameters
     ----------
     predictions : mapping
-        Values of each column of predictions, by class; by None where there is one column.
+        Values of each column of predictions, by class; by None where there is one column. Numbers
+        of many rows may come as an array.
     losses : (n,) array, optional
     n_p : int
         Rows of p, which come first.
     """
 
-    predictions: Mapping[Any, list[Any]]
+    predictions: Mapping[Any, list[Any] | NDArray[Any]]
     losses: NDArray[np.float64] | None
     n_p: int
 
@@ -75,7 +76,7 @@ class Logged:
                 "prediction= for regression is one column of values, got one for each of "
                 f"{len(name)} classes; name one column, or say task='classification'."
             )
-        return _numbers(self.predictions[None], f"the prediction column {name!r}", self.n_p)
+        return logged_numbers(self.predictions[None], f"the prediction column {name!r}", self.n_p)
 
     def _of_each_class(self, classes: NDArray[Any], name: Mapping[Any, str]) -> NDArray[np.float64]:
         known = {str(label): column for label, column in self.predictions.items()}
@@ -99,13 +100,18 @@ class Logged:
             )
         return np.stack([columns[str(label)] for label in classes.tolist()], axis=1)
 
-    def _of_classes(self, values: list[Any], classes: NDArray[Any], name: str) -> NDArray[Any]:
-        codes = {label: code for code, label in enumerate(classes.tolist())}
-        found = np.array([codes.get(value, -1) for value in values], dtype=np.intp)
+    def _of_classes(
+        self, values: list[Any] | NDArray[Any], classes: NDArray[Any], name: str
+    ) -> NDArray[Any]:
+        found = _codes(values, classes)
         if (found >= 0).all():
             return found
-        numbers = all(value is None or isinstance(value, Real) for value in values)
-        if not numbers or any(isinstance(value, bool) for value in values):
+        if isinstance(values, np.ndarray):
+            numbers = values.dtype.kind == "f"
+        else:
+            numbers = all(value is None or isinstance(value, Real) for value in values)
+            numbers = numbers and not any(isinstance(value, bool) for value in values)
+        if not numbers:
             _refuse_missing(values, f"the prediction column {name!r}", self.n_p)
             if (found < 0).all():
                 raise InputError(
@@ -122,6 +128,18 @@ class Logged:
             )
         last = _probabilities(values, name, self.n_p)
         return np.stack([1 - last, last], axis=1)
+
+
+def _codes(values: list[Any] | NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """The class of every value, -1 for what is none."""
+    codes = {label: code for code, label in enumerate(classes.tolist())}
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+        return np.array([codes.get(value, -1) for value in list(values)], dtype=np.intp)
+    if classes.dtype.kind not in "biuf":
+        return np.full(len(values), -1, dtype=np.intp)
+    numbers = classes.astype(np.float64)
+    at = np.minimum(np.searchsorted(numbers, values), len(numbers) - 1)
+    return np.where(numbers[at] == values, at, -1)
 
 
 def name_of(columns: Mapping[Any, str], label: str) -> str:
@@ -155,7 +173,7 @@ def read_logged(
     predictions = {label: python_values(x[name]) for label, name in columns.items()}
     losses = None
     if loss is not None:
-        losses = _numbers(python_values(x[loss]), f"the loss column {loss!r}", n_p)
+        losses = logged_numbers(python_values(x[loss]), f"the loss column {loss!r}", n_p)
     taken = [*columns.values(), *([] if loss is None else [loss])]
     return x.drop(taken), Logged(predictions, losses, n_p)
 
@@ -164,22 +182,32 @@ def _by_text(item: tuple[Any, Any]) -> str:
     return str(item[0])
 
 
-def _as_array(values: list[Any]) -> NDArray[Any]:
+def _as_array(values: list[Any] | NDArray[Any]) -> NDArray[Any]:
+    if isinstance(values, np.ndarray):
+        return values
     if all(isinstance(value, Real) for value in values):
         return np.array(values, dtype=np.float64)
     return np.array([str(value) for value in values])
 
 
-def _numbers(values: list[Any], what: str, n_p: int) -> NDArray[np.float64]:
+def logged_numbers(
+    values: list[Any] | NDArray[Any], what: str, n_p: int
+) -> NDArray[np.float64]:
+    """Logged values as numbers, none of them missing."""
     _refuse_missing(values, what, n_p)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        return values
     if not all(isinstance(value, Real) for value in values):
         odd = next(value for value in values if not isinstance(value, Real))
         raise InputError(f"{what} must hold numbers, got {odd!r}; check the name of the column.")
     return np.array(values, dtype=np.float64)
 
 
-def _refuse_missing(values: list[Any], what: str, n_p: int) -> None:
-    bad = [row for row, value in enumerate(values) if not _is_finite(value)]
+def _refuse_missing(values: list[Any] | NDArray[Any], what: str, n_p: int) -> None:
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(values)).tolist()
+    else:
+        bad = [row for row, value in enumerate(values) if not _is_finite(value)]
     if bad:
         raise InputError(
             f"{what} must have a value in every row, got {len(bad)} missing or infinite, the first "
@@ -191,8 +219,8 @@ def _is_finite(value: Any) -> bool:
     return value is not None and (not isinstance(value, Real) or bool(np.isfinite(float(value))))
 
 
-def _probabilities(values: list[Any], name: str, n_p: int) -> NDArray[np.float64]:
-    numbers = _numbers(values, f"the prediction column {name!r}", n_p)
+def _probabilities(values: list[Any] | NDArray[Any], name: str, n_p: int) -> NDArray[np.float64]:
+    numbers = logged_numbers(values, f"the prediction column {name!r}", n_p)
     off = np.flatnonzero((numbers < 0) | (numbers > 1))
     if len(off):
         raise InputError(

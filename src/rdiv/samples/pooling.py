@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -13,19 +14,38 @@ from rdiv.errors import InputError, InputTypeError
 from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import check_columns, python_values, refuse_infinite, stack
 from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
-from rdiv.samples.logged import Logged, Prediction, read_logged
+from rdiv.samples.logged import Logged, Prediction, logged_numbers, read_logged
+from rdiv.samples.partition_pooling import (
+    Roles,
+    Tables,
+    read_tables,
+    surveyed,
+    tables_of,
+    whole_frames,
+)
+from rdiv.samples.partitioned import PartitionedRows, place_type
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.pooled import PooledSamples, canonical_order, resolve_seed
 from rdiv.samples.rows import as_rows
-from rdiv.samples.sample import Sample, as_sample, encode_labels, resolve_task, target_values
+from rdiv.samples.sample import (
+    Sample,
+    as_sample,
+    check_classes,
+    encode_labels,
+    resolve_task,
+    target_values,
+)
 
 if TYPE_CHECKING:
     from rdiv.samples.frames import Frame
+    from rdiv.samples.survey import Survey
 
 __all__ = ["PooledSamples", "pool_alone", "pool_samples", "resolve_seed"]
 
 
 MOST_TARGET = 1e150
+
+_NO_INPUTS = "the samples need at least one input column besides the target."
 
 
 def pool_samples(
@@ -40,6 +60,7 @@ def pool_samples(
     loss: str | None = None,
     rng: int | np.random.Generator | None = None,
     kind: str | None = None,
+    keep_rows: int | None = None,
 ) -> PooledSamples:
     """Check two samples and join them into a pool that has forgotten which row came from where.
 
@@ -60,6 +81,9 @@ def pool_samples(
         Seed of the run.
     kind : str, optional
         The only task that the model can do.
+    keep_rows : int, optional
+        Rows of both samples up to which tables in partitions are read into memory; always without
+        it.
 
     Examples
     --------
@@ -67,6 +91,15 @@ def pool_samples(
     >>> print(len(pooled.pool), pooled.is_p.sum(), sorted(pooled.pool.x[pooled.is_p, 0].tolist()))
     4 2 [0.0, 1.0]
     """
+    tables = tables_of(p, q)
+    if tables is not None:
+        roles = Roles.of(target, groups, strata, prediction, loss)
+        sides = surveyed(tables, sys.maxsize if keep_rows is None else keep_rows)
+        if sides[0].frames is None:
+            _check_tables(*sides, roles)
+            found = read_tables(*sides, roles)
+            return _pooled_tables(found, prediction, task=task, kind=kind, rng=rng)
+        p, q = whole_frames(*sides)
     sample_p, sample_q = as_sample(p, "p"), as_sample(q, "q")
     _check_pair(sample_p, sample_q, target)
     n_p, n_q = len(sample_p.x), len(sample_q.x)
@@ -174,6 +207,69 @@ def _pooled(
     return PooledSamples(pool, is_p[order], places[order], seed, entropy, input_keys)
 
 
+def _check_tables(p: Survey, q: Survey, roles: Roles) -> None:
+    """What `pool_samples` checks of frames, of tables in partitions."""
+    _check_sizes(p.total, q.total)
+    named = {"target": roles.target, "groups": roles.groups, "strata": roles.strata}
+    columns = roles.prediction
+    predicted = _prediction_roles(columns.get(None) if None in columns else columns)
+    _check_roles(p, q, {**named, "loss": roles.loss, **predicted})
+    optional = roles.loss is not None and roles.target is None
+    if not optional and not set(p.columns) - set(roles.taken):
+        raise InputError(_NO_INPUTS)
+
+
+def _pooled_tables(
+    found: Tables,
+    prediction: Prediction,
+    *,
+    task: str | None,
+    kind: str | None,
+    rng: int | np.random.Generator | None,
+) -> PooledSamples:
+    """The pool of tables in partitions, as `_pooled` makes one of rows in memory."""
+    (n_p, n_q), table, y = found.counts, found.table, found.target
+    settled = resolve_task(None if y is None else y.like(), task, kind)
+    is_p = np.arange(n_p + n_q) < n_p
+    groups, strata = (None if one is None else one.values for one in (found.groups, found.strata))
+    check_design(groups, strata, is_p, None if found.groups is None else found.groups.levels)
+    seed = resolve_seed(rng)
+    order, entropy = canonical_order(table.keys, seed)
+    codes, classes = None, None
+    if y is not None and settled == "classification":
+        codes, classes = y.encoded()
+        check_classes(classes)
+    elif y is not None and settled == "regression":
+        codes = _finite_target(y.values.astype(np.float64, copy=False))
+    found.target = y = None
+    logged = {label: one.as_given() for label, one in found.predictions.items()}
+    losses = None if found.loss is None else found.loss.as_given()
+    if losses is not None:
+        losses = logged_numbers(losses, "the loss column", n_p)
+    predicted = Logged(logged, losses, n_p).prediction(settled, classes, prediction)
+    in_files = order.astype(place_type(len(order)))
+    del order
+    rows: Any = PartitionedRows(table, in_files)
+    if not table.columns:
+        rows = np.zeros((len(in_files), 0))
+    pool = Pool(
+        rows,
+        y=None if codes is None else codes[in_files],
+        task=settled,
+        columns=table.columns or None,
+        groups=codes_in_order(groups, in_files),
+        strata=codes_in_order(strata, in_files),
+        classes=classes,
+        prediction=None if predicted is None else predicted[in_files],
+        loss=None if losses is None else losses[in_files],
+        known_keys=None if table.columns else table.keys[in_files],
+    )
+    mask = in_files < n_p
+    places = np.where(mask, in_files, in_files - n_p).astype(in_files.dtype)
+    input_keys = None if table.columns else table.own_keys[in_files]
+    return PooledSamples(pool, mask, places, seed, entropy, input_keys)
+
+
 def _prediction_roles(prediction: Prediction) -> dict[str, Any]:
     """The columns of predictions, by what to call them in a message."""
     if not isinstance(prediction, Mapping):
@@ -242,6 +338,12 @@ def _stack_arrays(
 
 
 def _stack_frames(p: Frame, q: Frame, named: Mapping[str, Any]) -> Frame:
+    _check_roles(p, q, named)
+    return stack(p, q)
+
+
+def _check_roles(p: Any, q: Any, named: Mapping[str, Any]) -> None:
+    """Refuse columns that are not in both samples, or that have two roles."""
     roles: dict[str, str] = {}
     for role, name in named.items():
         if not isinstance(name, str):
@@ -253,10 +355,9 @@ def _stack_frames(p: Frame, q: Frame, named: Mapping[str, Any]) -> Frame:
             )
         roles[name] = role
     check_columns(p, q)
-    return stack(p, q)
 
 
-def _check_named(p: Frame, q: Frame, role: str, name: str) -> None:
+def _check_named(p: Any, q: Any, role: str, name: str) -> None:
     inside = [name in p.columns, name in q.columns]
     if all(inside):
         return
@@ -299,6 +400,6 @@ def _inputs(x: Any, n: int, *, optional: bool) -> Any:
     if not x.columns:
         if optional:
             return np.zeros((n, 0))  # a frame without columns forgets how many rows it has
-        raise InputError("the samples need at least one input column besides the target.")
+        raise InputError(_NO_INPUTS)
     refuse_infinite(x)
     return x

@@ -20,6 +20,7 @@ __all__ = [
     "Sample",
     "Task",
     "as_sample",
+    "check_classes",
     "encode_labels",
     "guess_task",
     "has_target",
@@ -141,12 +142,17 @@ def _known(task: str) -> Task:
 def encode_labels(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """Codes ``(n,)`` and sorted classes, refusing a pool with one class only."""
     classes, codes = np.unique(values, return_inverse=True)
+    check_classes(classes)
+    return codes.astype(np.intp), classes
+
+
+def check_classes(classes: NDArray[Any]) -> None:
+    """Refuse a pool with one class only."""
     if len(classes) < 2:
         raise InputError(
             f"classification needs at least two classes in the pool, got only "
             f"{classes[0]!s}; choose another target column."
         )
-    return codes.astype(np.intp), classes
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,14 @@ from rdiv.samples.partitions import Partitions
 if TYPE_CHECKING:
     from rdiv.samples.frames import Frame
 
-__all__ = ["BlockReading", "ColumnFacts", "Survey", "agreed_reading", "survey"]
+__all__ = [
+    "BlockReading",
+    "ColumnFacts",
+    "Survey",
+    "agreed_reading",
+    "converted_alike",
+    "survey",
+]
 
 
 @dataclass(eq=False)
@@ -64,6 +71,11 @@ class Survey:
     def total(self) -> int:
         """Rows of all parts."""
         return sum(self.rows)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.facts)
 
     @property
     def implementation(self) -> Any:

@@ -1,0 +1,337 @@
+"""The door for tables in partitions: one pass for keys and labels, and a pool of unread rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.errors import InputError, InputTypeError
+from rdiv.samples.frame_rows import FrameRows
+from rdiv.samples.frames import as_frame, is_frame, python_values, refuse_infinite
+from rdiv.samples.grouping import Design, design_labels
+from rdiv.samples.logged import Prediction
+from rdiv.samples.memory import check_memory
+from rdiv.samples.part_work import over_parts, reading_rows
+from rdiv.samples.partitioned import PartitionedTable, Source, part_tasks
+from rdiv.samples.partitions import Part, Partitions, as_partitions
+from rdiv.samples.pool import content_keys
+from rdiv.samples.row_keys import Keys
+from rdiv.samples.rows import TableRows
+from rdiv.samples.sample import target_values
+from rdiv.samples.survey import Survey, agreed_reading, converted_alike, survey
+
+__all__ = ["Coded", "Tables", "read_tables", "surveyed", "tables_of"]
+
+BYTES_PER_ROW = 72
+"""Keys (twice 16), order, place, losses of two models and what is sorted on the way."""
+
+MOST_DISTINCT = 10_000
+"""Distinct numbers of a target that are remembered; more are no classes."""
+
+
+def tables_of(p: Any, q: Any) -> tuple[Partitions, Partitions] | None:
+    """Both samples as tables in partitions, where one of them is; None where neither is."""
+    found = [as_partitions(sample, name) for sample, name in ((p, "p"), (q, "q"))]
+    if found == [None, None]:
+        return None
+    pair = [
+        _beside(sample, name) if table is None else table
+        for table, sample, name in zip(found, (p, q), ("p", "q"), strict=True)
+    ]
+    return pair[0], pair[1]
+
+
+def _beside(sample: Any, name: str) -> Partitions:
+    """A sample in memory beside one in partitions."""
+    if isinstance(sample, tuple) or not is_frame(sample):
+        what = "a pair (X, y)" if isinstance(sample, tuple) else "an array"
+        raise InputTypeError(
+            f"beside a table in partitions the other sample must be a table too, got {what} for "
+            f"{name}; pass a frame, and name its target with target=."
+        )
+    return Partitions(name, (Part(name, lambda: iter([as_frame(sample).to_native()])),))
+
+
+def surveyed(tables: tuple[Partitions, Partitions], most: int) -> tuple[Survey, Survey]:
+    """A first pass over both tables, which keeps them where they have few rows together."""
+    with reading_rows_without_total() as at:
+        p = survey(tables[0], most, at)
+        q = survey(tables[1], most - p.total if p.frames is not None else 0, at)
+    if p.frames is None or q.frames is None:
+        p.frames = q.frames = None
+    return p, q
+
+
+def reading_rows_without_total() -> Any:
+    """Progress of a pass over rows whose number is not known yet."""
+    from contextlib import contextmanager
+
+    from rdiv.progress import telling
+
+    @contextmanager
+    def showing() -> Iterator[Callable[[int], None]]:
+        done = 0
+        with telling() as say:
+
+            def at(rows: int) -> None:
+                nonlocal done
+                done += rows
+                say(f"looking at row {done}")
+
+            yield at
+
+    return showing()
+
+
+def whole_frames(p: Survey, q: Survey) -> tuple[Any, Any]:
+    """Both tables in memory, as frames of one library."""
+    return converted_alike(p.whole(), q.whole())
+
+
+class Roles(NamedTuple):
+    """Columns that are no inputs, or not only inputs."""
+
+    target: str | None
+    groups: str | None
+    strata: str | None
+    prediction: Mapping[Any, str]
+    loss: str | None
+
+    @staticmethod
+    def of(
+        target: str | None, groups: Design, strata: Design, prediction: Prediction, loss: str | None
+    ) -> Roles:
+        """The roles that were given; those of tables in partitions are names of columns."""
+        for role, design in (("groups", groups), ("strata", strata)):
+            if design is not None and not isinstance(design, str):
+                raise InputTypeError(
+                    f"{role}= must name a column when samples are read in partitions, got a pair "
+                    "of arrays; add the labels to the tables."
+                )
+        several = dict(prediction) if isinstance(prediction, Mapping) else {None: prediction}
+        columns = {} if prediction is None else several
+        return Roles(target, groups, strata, columns, loss)  # type: ignore[arg-type]
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """Columns that are no inputs."""
+        named = (self.target, *self.prediction.values(), self.loss, self.groups)
+        return tuple(name for name in named if name is not None)
+
+
+@dataclass(eq=False)
+class Coded:
+    """One value per row of a large table: numbers, or codes and the text behind them.
+
+    Parameters
+    ----------
+    values : (n,) array
+        Numbers, or codes.
+    levels : (k,) array or None
+        The text behind the codes.
+    distinct : (d,) array or None
+        Distinct numbers, sorted.
+    many : bool
+        Whether there are more of them.
+    """
+
+    values: NDArray[Any]
+    levels: NDArray[Any] | None
+    distinct: NDArray[Any] | None
+    many: bool = False
+
+    def like(self) -> NDArray[Any]:
+        """A few values of the kind that a column of all of them has."""
+        found = self.distinct if self.levels is None else self.levels
+        assert found is not None
+        return found
+
+    def as_given(self) -> NDArray[Any]:
+        """The numbers, or the text, of every row."""
+        return self.values if self.levels is None else self.levels[self.values]
+
+    def encoded(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Codes in the order of the sorted values, in a narrow type, and these values."""
+        if self.levels is None and self.many:
+            classes, codes = np.unique(self.values, return_inverse=True)
+        elif self.levels is not None:
+            classes, rank = np.unique(self.levels, return_inverse=True)
+            codes = rank.astype(_narrow(len(classes)))[self.values]
+        else:
+            classes = self.like()
+            codes = np.empty(len(self.values), dtype=_narrow(len(classes)))
+            for at in range(0, len(codes), 1 << 20):
+                part = slice(at, at + (1 << 20))
+                codes[part] = np.searchsorted(classes, self.values[part])
+        return codes.astype(_narrow(len(classes)), copy=False), classes
+
+
+def _narrow(count: int) -> Any:
+    return np.int8 if count <= 127 else np.int32
+
+
+@dataclass(eq=False)
+class _Column:
+    """Gathers one value per row, block by block."""
+
+    blocks: list[NDArray[Any]] = field(default_factory=list)
+    levels: dict[str, int] | None = None
+    distinct: NDArray[Any] | None = None
+    many: bool = False
+
+    def add(self, values: NDArray[Any] | None) -> None:
+        if values is None:
+            return
+        if values.dtype.kind in "biuf":
+            self._remember(values)
+            self.blocks.append(values)
+            return
+        self.levels = {} if self.levels is None else self.levels
+        texts, codes = np.unique(values, return_inverse=True)
+        known = [self.levels.setdefault(text, len(self.levels)) for text in texts.tolist()]
+        self.blocks.append(np.array(known, dtype=np.int32)[codes])
+
+    def _remember(self, values: NDArray[Any]) -> None:
+        if self.many:
+            return
+        own = np.unique(values)
+        found = own if self.distinct is None else np.union1d(self.distinct, own)
+        self.many, self.distinct = len(found) > MOST_DISTINCT, found
+
+    def joined(self, what: str) -> Coded | None:
+        if not self.blocks:
+            return None
+        if self.levels is not None and self.distinct is not None:
+            raise InputError(f"{what} holds numbers in some partitions and text in others.")
+        levels = None if self.levels is None else np.array(list(self.levels))
+        return Coded(_concatenated(self.blocks), levels, self.distinct, self.many)
+
+
+def _concatenated(blocks: list[NDArray[Any]]) -> NDArray[Any]:
+    """Blocks as one array; each is let go once it is copied."""
+    kind = np.result_type(*{block.dtype for block in blocks})
+    whole = np.empty((sum(map(len, blocks)), *blocks[0].shape[1:]), dtype=kind)
+    end = len(whole)
+    while blocks:
+        block = blocks.pop()
+        whole[end - len(block) : end] = block
+        end -= len(block)
+    return whole
+
+
+class _Block(NamedTuple):
+    """What the pass for keys finds in a block."""
+
+    keys: Keys
+    own_keys: Keys
+    target: NDArray[Any] | None
+    groups: NDArray[Any] | None
+    strata: NDArray[Any] | None
+    predictions: tuple[NDArray[Any], ...]
+    loss: NDArray[Any] | None
+
+
+@dataclass(eq=False)
+class Tables:
+    """Two tables in partitions after the pass for keys: labels in memory, rows where they were.
+
+    Parameters
+    ----------
+    table : PartitionedTable
+    counts : pair of int
+        Rows of both sides.
+    target, groups, strata, loss : Coded or None
+    predictions : mapping
+        By class, or by None.
+    """
+
+    table: PartitionedTable
+    counts: tuple[int, int]
+    target: Coded | None
+    groups: Coded | None
+    strata: Coded | None
+    predictions: Mapping[Any, Coded]
+    loss: Coded | None
+
+
+def read_tables(p: Survey, q: Survey, roles: Roles) -> Tables:
+    """The pass for keys and labels."""
+    rows = (tuple(p.rows), tuple(q.rows))
+    n = p.total + q.total
+    check_memory(
+        BYTES_PER_ROW * n, f"keys and losses of {n} rows",
+        "compare fewer rows, such as one month instead of a year",
+    )  # fmt: skip
+    source = Source((p.table, q.table), (p.schema, q.schema), agreed_reading(p, q), roles.taken)
+    keys, own = np.empty((n, 2), dtype=np.uint64), np.empty((n, 2), dtype=np.uint64)
+    columns = {name: _Column() for name in ("target", "groups", "strata", "loss")}
+    predictions = {label: _Column() for label in roles.prediction}
+    start = 0
+    with reading_rows(n) as at:
+        for block in over_parts(_read_part, (source, roles), part_tasks(rows)):
+            stop = start + len(block.keys)
+            keys[start:stop], own[start:stop] = block.keys, block.own_keys
+            for name, column in columns.items():
+                column.add(getattr(block, name))
+            for column, values in zip(predictions.values(), block.predictions, strict=True):
+                column.add(values)
+            at(stop - start)
+            start = stop
+    head = FrameRows(source.inputs(source.reading(p.table.first().to_native())).to_native())
+    table = PartitionedTable(source, rows, keys, own, tuple(head.columns), head.left_out)
+    found = {name: column.joined(f"the {name} column") for name, column in columns.items()}
+    logged = {label: column.joined("the prediction column") for label, column in predictions.items()}
+    return Tables(
+        table, (p.total, q.total), predictions={k: v for k, v in logged.items() if v is not None},
+        **found,
+    )  # fmt: skip
+
+
+def _read_part(shared: tuple[Source, Roles], task: Any) -> Iterator[_Block]:
+    source, roles = shared
+    for _, block in source.blocks(task):
+        yield _read_block(source, roles, block)
+
+
+def _read_block(source: Source, roles: Roles, block: Any) -> _Block:
+    """Keys and labels of a block, as the door finds them for a whole table."""
+    target = None
+    if roles.target is not None:
+        target = target_values(python_values(block[roles.target]))
+    named = [design_labels(block, name, role, len(block), 0) for role, name in
+             (("groups", roles.groups), ("strata", roles.strata))]  # fmt: skip
+    predictions = [_logged(block[name]) for name in roles.prediction.values()]
+    loss = None if roles.loss is None else _logged(block[roles.loss])
+    inputs = source.inputs(block)
+    rows = TableRows.taught(FrameRows(inputs.to_native()), None)
+    if inputs.columns:
+        refuse_infinite(inputs)
+    in_order = sorted(zip(roles.prediction, predictions, strict=True), key=lambda one: str(one[0]))
+    design = (*named, *(values for _, values in in_order))
+    keys = content_keys(rows, (target, *design, loss))
+    own = content_keys(rows, design)
+    if not inputs.columns:  # a frame without columns forgets how many rows it has
+        empty = SimpleNamespace(keys=np.zeros((len(block), 2), np.uint64), shape=(len(block), 0))
+        keys, own = content_keys(empty, (target, *design, loss)), content_keys(empty, design)
+    return _Block(keys, own, target, named[0], named[1], tuple(predictions), loss)
+
+
+def _logged(column: Any) -> NDArray[Any]:
+    """Numbers of a logged column, NaN where one is missing; or its text."""
+    import narwhals.stable.v2 as nw
+
+    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+        cells = python_values(column)
+        return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
+    cells = python_values(column)
+    if any(cell is None for cell in cells):
+        raise InputError(
+            f"the column {column.name!r} must have a value in every row, got missing ones; fill "
+            "them or drop those rows."
+        )
+    return np.array([str(cell) for cell in cells])
