@@ -110,6 +110,7 @@ _SAME = (
 _OPTIONS = {
     **{name: f"--{name}" for name in _SAME},
     "train_share": "--train-share",
+    "fit_rows": "--fit-rows",
     "equivalence_margin": "--equivalence-margin",
     "not_worse_than": "--not-worse-than",
     "n_resamples": "--resamples",
