@@ -33,6 +33,7 @@ from rdiv.models.protocol import FittedModel, fit_model
 from rdiv.names import spelled
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
+from rdiv.samples.fitting_rows import prepared_on
 from rdiv.samples.grouping import FEWEST_UNITS, Design
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples, pool_samples
@@ -237,6 +238,7 @@ def run_model_tests(
     settings: PermutationSettings,
     *,
     notes: Mapping[str, Any] | None = None,
+    fit_rows: int | None = None,
 ) -> tuple[dict[str, TwoSampleResult], dict[str, Prepared]]:
     """R-div, score and omnibus of one model, from one fit and the same permutations.
 
@@ -244,7 +246,7 @@ def run_model_tests(
     the numbers per row are returned with them.
     """
     pool = pooled.pool
-    fitted = fit_model(model, pool, pooled.stream("fit"))
+    fitted = fit_model(model, pool, pooled.stream("fit"), fit_rows=fit_rows)
     tests: list[Any] = [RDivergence(model)]
     if has_gradients(fitted):
         tests.append(Score(model))
@@ -298,7 +300,11 @@ def part_of_reference(pooled: PooledSamples, share: float) -> NDArray[np.intp]:
 
 
 def split_reference(
-    pooled: PooledSamples, share: float, part: NDArray[np.intp] | None = None
+    pooled: PooledSamples,
+    share: float,
+    part: NDArray[np.intp] | None = None,
+    *,
+    fit_rows: int | None = None,
 ) -> ReferenceSplit:
     """Set part A of the reference apart from the rows that are compared.
 
@@ -309,13 +315,16 @@ def split_reference(
         Share of the reference that part A gets.
     part : (m,) integers, optional
         Places of part A, where they are known already.
+    fit_rows : int, optional
+        Most rows of part A that its preparation is learned from.
     """
     pool = pooled.pool
     part = part_of_reference(pooled, share) if part is None else part
     rows = rows_to_compare(pooled.is_p, part, pool.strata)
     _check_parts(pooled, part, rows)
     digests = (sorted_digest(pool.keys[at]) for at in (part, rows))
-    return ReferenceSplit(pool.anew(part), pooled.part(rows, (pooled.seed, *digests)), rows)
+    train = prepared_on(pool.anew(part), fit_rows)
+    return ReferenceSplit(train, pooled.part(rows, (pooled.seed, *digests)), rows)
 
 
 def _check_parts(pooled: PooledSamples, part: NDArray[np.intp], rows: NDArray[np.intp]) -> None:

@@ -257,6 +257,7 @@ def logged(frame: pl.DataFrame, name: str) -> pl.DataFrame:
             ["--retrain is for", "--train, --prediction or"],
         ),
         ("right", [*TARGET, "--train-share", "1"], ["--train-share must lie strictly between"]),
+        ("right", [*TARGET, "--fit-rows", "5"], ["--fit-rows must be a whole number of at least"]),
         ("right", [*TARGET, "--drop", "visit"], ["--drop", "did you mean 'visits'?"]),
         ("right", [*TARGET, "--drop", "bought"], ["--drop cannot leave out", "change --target"]),
         ("right", [*TARGET, "--prediction", "p", "--drop", "p"], ["the prediction column"]),

@@ -41,7 +41,7 @@ def test_help_of_compare_names_every_way_to_give_a_model(run: Run) -> None:
     told = " ".join(run("compare", "--help").out.split())
     for option in ("--model NAME|FILE.onnx|module:object", "--prediction COL|CLASS=COL",
                    "--loss COL", "--train FILE", "--retrain NAME|none", "--train-share S",
-                   "--drop COL"):  # fmt: skip
+                   "--drop COL", "--fit-rows N"):  # fmt: skip
         assert option in told
 
 

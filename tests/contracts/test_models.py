@@ -32,6 +32,7 @@ from rdiv.models import (
     as_model,
 )
 from rdiv.samples import Pool, pool_samples
+from rdiv.samples.fitting_rows import prepared_on
 
 pytestmark = pytest.mark.trains
 
@@ -222,6 +223,51 @@ def test_blind_with_groups(folds: int | None) -> None:
         assert evidence == first
 
 
+@pytest.mark.parametrize("name", ["gmm", "ridge", "boosting", "mixed"])
+@pytest.mark.parametrize("library", [None, "polars"])
+def test_blind_where_some_rows_are_fitted(name: str, library: str | None) -> None:
+    """Of a larger pool some rows are fitted, and keys name the folds."""
+    folded = CrossFit(BY_NAME[name](), 3, fit_rows=25)
+    if library is None:
+        x = rows()
+        whole = (x, labels(x, name)) if supervised(name) else x
+        assert_blind(through_the_door(folded), whole)
+    else:
+        target = "count" if folded.task == "regression" else "y"
+        prepared = Prepared(folded, 25)
+        assert_blind(through_the_door(prepared, target=target), table(library))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model behind a preparation that some rows have taught."""
+
+    model: CrossFit
+    most: int
+
+    @property
+    def task(self) -> str | None:
+        return self.model.task
+
+    def fit(self, pool: Pool, rng: np.random.Generator) -> Prepared:
+        return Prepared(self.model.fit(prepared_on(pool, self.most), rng), self.most)  # type: ignore[arg-type]
+
+    def losses(self, pool: Pool) -> np.ndarray:
+        return self.model.losses(prepared_on(pool, self.most))  # type: ignore[attr-defined, no-any-return]
+
+
+def test_blind_with_groups_where_some_rows_are_fitted() -> None:
+    x, groups = rows(), np.arange(N) // 3
+    first: list[bytes] | None = None
+    for chosen in ([0, 1, 2, 3, 4, 5], [5, 7, 9, 11, 13, 14], [2, 3]):
+        is_p = np.isin(groups, chosen)
+        how = {"groups": (groups[is_p], groups[~is_p])}
+        folded = CrossFit(BY_NAME["gmm"](2), 3, fit_rows=25)
+        evidence = through_the_door(folded, **how)(x[is_p], x[~is_p])
+        first = first or evidence
+        assert evidence == first
+
+
 @dataclass(frozen=True)
 class OnePass:
     """A correct learner that depends on the order of its rows: one pass of gradient steps."""
@@ -321,6 +367,66 @@ def test_fitted_models_judge_other_rows(name: str, variant: int) -> None:
     losses = fitted.losses(pool.take(np.array([5, 2, 9])))
     assert losses.shape == (3,)
     assert np.isfinite(losses).all()
+
+
+def assert_same_in_any_block(fitted: Any, pool: Pool) -> None:
+    """The loss of a row has the same bits whatever rows it is computed with."""
+    whole, rng = fitted.losses(pool), np.random.default_rng(2)
+    for size in (1, 2, 3, 17, 40, len(pool) // 2, len(pool) - 1):
+        rows = rng.permutation(len(pool))[:size]
+        part = fitted.losses(pool.take(rows))
+        assert part.tobytes() == whole[rows].tobytes(), "a loss changed with the block"
+
+
+def wide_pool(name: str) -> Pool:
+    """Rows whose lengths are no multiple of a cache line, in more than one block of a network."""
+    if name in SIDES:
+        return pool_for(name)
+    x = np.random.default_rng(4).normal(size=(300, 7))
+    x[-4:] = x[:4]
+    x[0] *= 1e3  # far from all others
+    if not supervised(name):
+        return Pool(x)
+    y = labels(x, name)
+    if y.dtype.kind == "f":
+        return Pool(x, y=y, task="regression")
+    return Pool(x, y=y, task="classification", classes=np.array(["no", "yes"]))
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_row_has_one_loss_in_any_block_of_an_array(name: str) -> None:
+    pool = wide_pool(name)
+    fitted = variants(name)[0].fit(pool, np.random.default_rng(1))
+    assert_same_in_any_block(fitted, pool)
+    others = pool.take(np.arange(0, len(pool), 2))  # half of the rows were not fitted
+    assert_same_in_any_block(variants(name)[0].fit(others, np.random.default_rng(1)), pool)
+
+
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name not in SIDES])
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_row_has_one_loss_in_any_block_of_a_table(
+    name: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not kept:  # numbers are made anew for every part of a large table
+        monkeypatch.setattr("rdiv.samples.rows.MOST_KEPT", 0)
+    model, whole = variants(name)[0], table("polars", 301)
+    target = "count" if getattr(model, "task", None) == "regression" else "y"
+    pool = pool_samples(
+        whole[:100], whole[100:], rng=0, target=target, kind=getattr(model, "task", None)
+    ).pool
+    assert_same_in_any_block(model.fit(pool, np.random.default_rng(1)), pool)
+
+
+def test_the_check_catches_a_loss_that_looks_at_its_block() -> None:
+    """Deliberately broken variant: losses around the mean of whatever rows were asked for."""
+
+    @dataclass(frozen=True)
+    class Centred:
+        def losses(self, pool: Pool) -> np.ndarray:
+            return np.square(pool.numbers() - pool.numbers().mean(axis=0)).sum(axis=1)
+
+    with pytest.raises(AssertionError, match="with the block"):
+        assert_same_in_any_block(Centred(), wide_pool("gmm"))
 
 
 @pytest.mark.parametrize("name", BY_NAME)

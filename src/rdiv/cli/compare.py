@@ -14,6 +14,7 @@ from rdiv.cli.compare_options import (
     Currents,
     EquivalenceMargin,
     FailOnShift,
+    FitRows,
     HtmlFile,
     LossColumn,
     MinGap,
@@ -77,6 +78,7 @@ def compare_samples(
     train_share: TrainShare = None,
     task: Task = None,
     folds: Folds = 5,
+    fit_rows: FitRows = None,
     groups: Groups = None,
     strata: Strata = None,
     by: By = None,
@@ -117,6 +119,8 @@ def compare_samples(
         "strata": strata, "alpha": alpha, "rng": seed, "n_jobs": jobs,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
     }  # fmt: skip
+    if fit_rows is not None:
+        settings["fit_rows"] = fit_rows
     with stages() as stage:
         stage("reading")
         hashed = html is not None

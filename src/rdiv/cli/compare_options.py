@@ -17,6 +17,7 @@ __all__ = [
     "Currents",
     "EquivalenceMargin",
     "FailOnShift",
+    "FitRows",
     "HtmlFile",
     "LossColumn",
     "MinGap",
@@ -97,6 +98,15 @@ TrainShare = Annotated[
         metavar="S",
         help="Share of REFERENCE that trains the model in use, where rdiv trains it; the rest is "
         "compared with CURRENT. By default 0.5.",
+        show_default=False,
+    ),
+]
+FitRows = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Of more than N rows, fit models to N, chosen by a hash of their content (kde to at "
+        "most 20000); all rows are still judged. By default 1000000.",
         show_default=False,
     ),
 ]

@@ -123,6 +123,7 @@ _OPTIONS = {
     **{name: f"--{name}" for name in _SAME},
     "max_decompressed": "--max-decompressed",
     "train_share": "--train-share",
+    "fit_rows": "--fit-rows",
     "equivalence_margin": "--equivalence-margin",
     "not_worse_than": "--not-worse-than",
     "n_resamples": "--resamples",

@@ -19,6 +19,7 @@ from rdiv.comparison.sentences import USERS_WORD
 from rdiv.comparison.verdicts import closed_testing, verdict_of
 from rdiv.comparison.warnings import data_warnings
 from rdiv.comparison.why import explain
+from rdiv.discrepancies.in_use import TrainedOnReference
 from rdiv.discrepancies.inputs import Inputs
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS
 from rdiv.drivers import find_drivers, moved_columns, unusual_rows
@@ -27,11 +28,13 @@ from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import Interval, critical_value
 from rdiv.inference.widened import widened_interval
 from rdiv.models import Trained
+from rdiv.models.protocol import most_rows
 from rdiv.remarks import IN_SAMPLE
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.copies import identical
 from rdiv.samples.dropping import drop_columns
+from rdiv.samples.fitting_rows import FIT_ROWS, prepared_on
 from rdiv.samples.grouping import Design
 from rdiv.samples.logged import Prediction
 from rdiv.samples.pooling import PooledSamples, pool_samples
@@ -57,6 +60,7 @@ def compare(
     task: str | None = None,
     folds: int | None = DEFAULT_FOLDS,
     train_share: float = 0.5,
+    fit_rows: int = FIT_ROWS,
     groups: Design = None,
     strata: Design = None,
     alpha: float = 0.05,
@@ -104,6 +108,10 @@ def compare(
     train_share : float
         Share of the reference that trains the model in use, where rdiv trains it; the rest is
         compared with current. With fewer than 50 rows to train on this question is not asked.
+    fit_rows : int
+        Of more rows than this, models are fitted to so many, chosen by a hash of their content
+        (``kde`` to at most 20 000); all rows are still judged. Folds then follow from the rows'
+        keys, or those of their groups.
     groups, strata : str or pair of arrays, optional
         Groups: rows that belong together and are permuted as one unit. Strata: rows are permuted
         within each stratum only.
@@ -137,7 +145,7 @@ def compare(
     check_settings(
         target=target, task=task, folds=folds, groups=groups, strata=strata, rng=rng,
         n_jobs=n_jobs, equivalence_margin=equivalence_margin, not_worse_than=not_worse_than,
-        drivers=drivers, drop=drop, loss=loss, train_share=train_share,
+        drivers=drivers, drop=drop, loss=loss, train_share=train_share, fit_rows=fit_rows,
     )  # fmt: skip
     check_level(alpha, n_resamples)
     check_margins(equivalence_margin, not_worse_than)
@@ -145,7 +153,7 @@ def compare(
         models, pooled = admit(
             reference, current, model=model, target=target, prediction=prediction, loss=loss,
             retrain=retrain, drop=drop, task=task, folds=folds, groups=groups, strata=strata,
-            rng=rng, n_jobs=n_jobs,
+            rng=rng, n_jobs=n_jobs, fit_rows=fit_rows,
         )  # fmt: skip
         plan = _Plan(
             PermutationSettings(alpha, n_resamples, n_jobs), train_share, equivalence_margin,
@@ -170,6 +178,7 @@ def admit(
     strata: Design,
     rng: int | np.random.Generator | None,
     n_jobs: int | None,
+    fit_rows: int | None = None,
 ) -> tuple[Models, PooledSamples]:
     """The models of a comparison, and its two samples as one pool; settings as in `compare`."""
     models = choose_models(
@@ -182,7 +191,8 @@ def admit(
         reference, current, target=target, task=task, groups=groups, strata=strata,
         prediction=prediction, loss=loss, rng=rng, kind=models.kind,
     )  # fmt: skip
-    return models, pooled
+    pool = prepared_on(pooled.pool, fit_rows)
+    return replace(models, fit_rows=fit_rows), replace(pooled, pool=pool)
 
 
 @dataclass(frozen=True)
@@ -208,8 +218,10 @@ def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Compar
         warnings=data_warnings(pooled, answers, models),
         labels=None if pooled.pool.y is None else "all",
     )
+    notes = _limited_fits(models, pooled, answers)
     if models.given is not None and not isinstance(models.given, Trained):
-        found = replace(found, notes={**found.notes, "trained on": USERS_WORD})
+        notes["trained on"] = USERS_WORD
+    found = replace(found, notes={**found.notes, **notes})
     if plan.equivalence_margin is not None or plan.not_worse_than is not None:
         _require_held_out(leading.held_out)
         shown = margin_tests(
@@ -218,6 +230,21 @@ def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Compar
         )  # fmt: skip
         found = replace(found, equivalence=shown[0], not_worse=shown[1])
     return _explained(found, answers, pooled, plan.settings) if plan.drivers else found
+
+
+def _limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> dict[str, Any]:
+    """A note where models were fitted to some rows only."""
+    used, shared = models.settled(pooled.pool)
+    fitted = [] if shared is None else [("shared model", shared, len(pooled.pool))]
+    if answers.in_use is not None and isinstance(answers.in_use.fitted, TrainedOnReference):
+        fitted += [("model in use", used, len(answers.in_use.fitted.trained))]
+    limits = [
+        f"the {name} was fitted to {most} of {rows} rows"
+        for name, model, rows in fitted
+        if (most := most_rows(getattr(model, "model", model), models.fit_rows)) is not None
+        and rows > most
+    ]
+    return {"fit rows": f"{' and '.join(limits)}; all rows were judged"} if limits else {}
 
 
 def _explained(

@@ -24,6 +24,7 @@ from rdiv.inference.multiplicity import CORRECTIONS, Correction
 from rdiv.names import chosen_from
 from rdiv.progress import counting
 from rdiv.samples.arguments import check_settings
+from rdiv.samples.fitting_rows import FIT_ROWS
 from rdiv.samples.frames import as_frame, is_frame, python_values
 from rdiv.samples.grouping import FEWEST_UNITS, Design
 from rdiv.samples.logged import Prediction
@@ -54,6 +55,7 @@ def compare_many(
     task: str | None = None,
     folds: int | None = DEFAULT_FOLDS,
     train_share: float = 0.5,
+    fit_rows: int = FIT_ROWS,
     groups: str | None = None,
     strata: str | None = None,
     alpha: float = 0.05,
@@ -100,7 +102,7 @@ def compare_many(
     """
     check_settings(
         by=by, correction=correction, target=target, task=task, folds=folds, groups=groups,
-        strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs, drop=drop, loss=loss,
+        strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs, drop=drop, loss=loss, fit_rows=fit_rows,
         n_resamples=DEFAULT_RESAMPLES if n_resamples is None else n_resamples,
     )  # fmt: skip
     reference, samples = _levels(reference, current, by, (target, groups, strata))
@@ -117,7 +119,8 @@ def compare_many(
     settings: dict[str, Any] = {
         "model": model, "target": target, "prediction": prediction, "loss": loss,
         "retrain": retrain, "drop": drop, "task": task, "folds": folds,
-        "train_share": train_share, "groups": groups, "strata": strata, "drivers": drivers,
+        "train_share": train_share, "fit_rows": fit_rows, "groups": groups, "strata": strata,
+        "drivers": drivers,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
         "n_jobs": n_jobs, **family.settings(),
     }  # fmt: skip
@@ -155,6 +158,7 @@ def compare_models(
     task: str | None = None,
     folds: int | None = DEFAULT_FOLDS,
     train_share: float = 0.5,
+    fit_rows: int = FIT_ROWS,
     groups: Design = None,
     strata: Design = None,
     alpha: float = 0.05,
@@ -194,7 +198,7 @@ def compare_models(
     """
     check_settings(
         correction=correction, target=target, task=task, folds=folds, groups=groups,
-        strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs, drop=drop,
+        strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs, drop=drop, fit_rows=fit_rows,
         n_resamples=DEFAULT_RESAMPLES if n_resamples is None else n_resamples,
     )  # fmt: skip
     if not isinstance(models, Mapping) or not models:
@@ -205,7 +209,8 @@ def compare_models(
     family = Family(len(models), alpha, correction, n_resamples, resolve_seed(rng))
     settings: dict[str, Any] = {
         "target": target, "retrain": retrain, "drop": drop, "task": task, "folds": folds,
-        "train_share": train_share, "groups": groups, "strata": strata, "drivers": drivers,
+        "train_share": train_share, "fit_rows": fit_rows, "groups": groups, "strata": strata,
+        "drivers": drivers,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
         "n_jobs": n_jobs, **family.settings(),
     }  # fmt: skip
@@ -407,7 +412,7 @@ def _run_of_levels(
     """Test consecutive levels together, by the model that the verdict of a level is about."""
     task = one.notes["task"]
     names = ("model", "target", "prediction", "loss", "retrain", "drop", "folds", "groups")
-    given = {name: settings[name] for name in (*names, "strata", "rng", "n_jobs")}
+    given = {name: settings[name] for name in (*names, "strata", "rng", "n_jobs", "fit_rows")}
     permutations = PermutationSettings(settings["alpha"], settings["n_resamples"])
     with one_thread():
         models, pooled = admit(

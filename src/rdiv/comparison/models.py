@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rdiv.discrepancies.resolve import Choice, choose
@@ -41,6 +41,8 @@ class Models:
         About the shared model.
     used_notes : mapping
         About the model in use, where rdiv trains it.
+    fit_rows : int, optional
+        Most rows that a model is fitted to.
     """
 
     given: Model | None
@@ -48,10 +50,13 @@ class Models:
     kind: str | None
     notes: Mapping[str, Any]
     used_notes: Mapping[str, Any] = field(default_factory=dict)
+    fit_rows: int | None = None
 
     def settled(self, pool: Pool) -> tuple[Model, Model | None]:
         """The model in use and the shared one."""
         shared = None if self.shared is None else self.shared(pool)
+        if isinstance(shared, CrossFit):
+            shared = replace(shared, fit_rows=self.fit_rows)
         if self.given is not None:
             return self.given, shared
         assert shared is not None

@@ -170,12 +170,15 @@ def ask(
     used, shared = models.settled(pooled.pool)
     notes = dict(models.notes)
     in_use, results = _ask_in_use(
-        used, pooled, settings, train_share, notes, said=models.used_notes
-    )
+        used, pooled, settings, train_share, notes, said=models.used_notes,
+        fit_rows=models.fit_rows,
+    )  # fmt: skip
     everything = np.arange(len(pooled.pool))
     together, score, same = None, None, False
     if shared is not None:
-        found, prepared = run_model_tests(shared, pooled, settings, notes=models.notes)
+        found, prepared = run_model_tests(
+            shared, pooled, settings, notes=models.notes, fit_rows=models.fit_rows
+        )
         results |= found
         loss = loss_name(shared, pooled.pool)
         held_out = is_held_out(shared)
@@ -191,11 +194,13 @@ def leading_answer(
 ) -> Answer:
     """The losses that the verdict is about: of the model in use, or else of the shared model."""
     used, shared = models.settled(pooled.pool)
-    in_use, _ = _ask_in_use(used, pooled, settings, train_share, {}, said={})
+    in_use, _ = _ask_in_use(
+        used, pooled, settings, train_share, {}, said={}, fit_rows=models.fit_rows
+    )
     if in_use is not None:
         return in_use
     assert shared is not None
-    fitted = fit_model(shared, pooled.pool, pooled.stream("fit"))
+    fitted = fit_model(shared, pooled.pool, pooled.stream("fit"), fit_rows=models.fit_rows)
     prepared = RDivergence(shared).from_fit(fitted, pooled.pool)
     everything = np.arange(len(pooled.pool))
     loss = loss_name(shared, pooled.pool)
@@ -210,9 +215,11 @@ def _ask_in_use(
     notes: dict[str, Any],
     *,
     said: Mapping[str, Any],
+    fit_rows: int | None,
 ) -> tuple[Answer | None, dict[str, TwoSampleResult]]:
     """The losses of the model in use, on rows that it was not trained on."""
-    test, loss = InUse(model, train_share=train_share), loss_name(model, pooled.pool)
+    test = InUse(model, train_share=train_share, fit_rows=fit_rows)
+    loss = loss_name(model, pooled.pool)
     if is_given(model):
         fitted = fit_model(model, pooled.pool, pooled.stream("fit"))
         result, prepared = run_fitted(test, fitted, pooled, settings)
@@ -225,7 +232,7 @@ def _ask_in_use(
             f"fewer than {FEWEST_TRAINED}"
         )
         return None, {}
-    split = split_reference(pooled, train_share, part)
+    split = split_reference(pooled, train_share, part, fit_rows=fit_rows)
     try:
         check_samples(split.tested, settings.alpha)
     except OutOfReachError as error:

@@ -21,7 +21,7 @@ from rdiv.models.protocol import (
     check_losses,
     fit_model,
     is_given,
-    losses_of,
+    losses_in_blocks,
 )
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import places_among
@@ -54,6 +54,8 @@ class InUse:
         Share of the reference that part A gets.
     studentize : bool
         As for `RDivergence`.
+    fit_rows : int, optional
+        Most rows of part A that the model is fitted to; see `rdiv.compare`.
 
     Notes
     -----
@@ -85,6 +87,7 @@ class InUse:
     model: Model
     train_share: float = 0.5
     studentize: bool = True
+    fit_rows: int | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", as_model(self.model))
@@ -105,8 +108,10 @@ class InUse:
         own = pool if is_p.all() else pool.take(np.flatnonzero(is_p))
         streams = rng.spawn(2)
         model = self.model.model if isinstance(self.model, CrossFit) else self.model
-        fitted = fit_model(model, own, streams[0])
-        return TrainedOnReference(model, fitted, own, streams[1], self.studentize)
+        fitted = fit_model(model, own, streams[0], fit_rows=self.fit_rows)
+        return TrainedOnReference(
+            model, fitted, own, streams[1], self.studentize, fit_rows=self.fit_rows
+        )
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Losses of a given model."""
@@ -131,6 +136,8 @@ class TrainedOnReference:
     rng : Generator
         For the fits that leave rows of part A out; they are made when a tested row needs them.
     studentize : bool
+    fit_rows : int, optional
+        Most rows of part A that a model is fitted to.
     """
 
     model: Model
@@ -138,6 +145,7 @@ class TrainedOnReference:
     trained: Pool
     rng: np.random.Generator = field(repr=False)
     studentize: bool = True
+    fit_rows: int | None = None
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Losses of the model on rows that are not in part A."""
@@ -148,7 +156,7 @@ class TrainedOnReference:
     def losses(self, pool: Pool) -> NDArray[np.float64]:
         """Loss of every row, ``(n,)``; that of a row in part A comes from a fit without it."""
         pool = pool.like(self.trained)
-        losses = check_losses(losses_of(self.fitted, pool), pool, "the model in use")
+        losses = check_losses(losses_in_blocks(self.fitted, pool), pool, "the model in use")
         copies = self.copies(pool)
         if not len(copies) or self.left_out is None:
             return losses
@@ -173,4 +181,5 @@ class TrainedOnReference:
         folds = min(FOLDS, len(fold_units(self.trained)))
         if folds < 2:
             return None
-        return CrossFit(self.model, folds, repeats=1).fit(self.trained, self.rng)
+        folded = CrossFit(self.model, folds, repeats=1, fit_rows=self.fit_rows)
+        return folded.fit(self.trained, self.rng)

@@ -20,7 +20,8 @@ from rdiv.models.protocol import (
     fit_model,
     gradients_of,
     is_held_out,
-    losses_of,
+    losses_in_blocks,
+    most_rows,
     owners_of,
     probabilities_of,
     residuals_of,
@@ -28,6 +29,7 @@ from rdiv.models.protocol import (
 )
 from rdiv.names import spelled
 from rdiv.progress import counting
+from rdiv.samples.fitting_rows import folds_by_key, rows_to_fit, unit_keys
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import places_among
 from rdiv.threads import one_thread
@@ -63,6 +65,10 @@ class CrossFit:
         `fold_draws`: three times up to 333 rows, once above 500 and for very wide rows.
     n_jobs : int, optional
         Folds fitted at a time, each in its own process; the result does not depend on it.
+    fit_rows : int, optional
+        Of a larger pool, fit to so many rows only (fewer where the model says so), chosen by a
+        hash of their content. The folds of all rows are then named by their keys, or by those of
+        their groups, and every row gets the loss of the fold that left it out.
 
     Examples
     --------
@@ -80,6 +86,7 @@ class CrossFit:
     folds: int = 5
     n_jobs: int | None = field(default=None, repr=False, compare=False)
     repeats: int | None = None
+    fit_rows: int | None = field(default=None, repr=False)
 
     held_out = True
 
@@ -107,6 +114,9 @@ class CrossFit:
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedCrossFit:
         """Draw the folds and fit one model for each; of a small pool, several times."""
+        most = most_rows(self.model, self.fit_rows)
+        if most is not None and len(pool) > most:
+            return self._fit_some(pool, rng, most)
         draws = self.repeats
         if draws is None:
             draws = fold_draws(len(pool), prod(pool.rows.shape[1:]))
@@ -123,6 +133,27 @@ class CrossFit:
     ) -> FittedCrossFit:
         """One draw of the folds, with the models of all of them."""
         fold = fold_of_rows(pool, self.folds, rng)
+        fits = self._fits(pool, fold, rng, at, done)
+        return FittedCrossFit(fits, fold, self.model, pool, rng.spawn(1)[0])
+
+    def _fit_some(self, pool: Pool, rng: np.random.Generator, most: int) -> FittedCrossFit:
+        """Models of folds that keys name, fitted to some rows."""
+        keys = pool.keys[:, 0]
+        fold, rows = folds_by_key(unit_keys(keys, pool.groups), self.folds), rows_to_fit(keys, most)
+        _check_folds(fold[rows], self.folds)
+        with counting("fold", self.folds) as at:
+            fits = self._fits(pool.take(rows), fold[rows], rng, at, 0)
+        return FittedCrossFit(fits, fold, self.model, pool, rng.spawn(1)[0], chosen=rows)
+
+    def _fits(
+        self,
+        pool: Pool,
+        fold: NDArray[np.intp],
+        rng: np.random.Generator,
+        at: Callable[[int], None],
+        done: int,
+    ) -> tuple[FittedModel, ...]:
+        """A model for each fold, fitted to all others."""
         streams = rng.spawn(self.folds)
         others = (np.flatnonzero(fold != k) for k in range(self.folds))
         # Rows are copied when their turn comes: all folds at once would be several pools.
@@ -136,7 +167,7 @@ class CrossFit:
             parts = zip(others, streams, strict=True)
             tasks = ((self.model, pool.take(rows), stream) for rows, stream in parts)
             fits = list(in_order(_fit, tasks, jobs))
-        return FittedCrossFit(tuple(fits), fold, self.model, pool, rng.spawn(1)[0])
+        return tuple(fits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +179,7 @@ class FittedCrossFit:
     the inputs. The parameters of separate fits do not correspond, so models with gradients in their
     own parameters are fitted once more, to the full pool, when gradients are needed. Where folds
     were drawn several times, ``others`` holds the other draws, and numbers per row are means over
-    all draws.
+    all draws. Where only some rows of the pool were fitted, ``chosen`` holds their places.
     """
 
     fits: tuple[FittedModel, ...]
@@ -157,6 +188,7 @@ class FittedCrossFit:
     pool: Pool
     rng: np.random.Generator
     others: tuple[FittedCrossFit, ...] = ()
+    chosen: NDArray[np.intp] | None = None
 
     @property
     def draws(self) -> tuple[FittedCrossFit, ...]:
@@ -176,9 +208,9 @@ class FittedCrossFit:
         if self.others:
             return _mean([draw.losses_left_out(pool) for draw in self.draws])
         at = places_among(pool.keys, self.pool.keys)
-        named = (pool.keys[:, 0] % np.uint64(len(self.fits))).astype(np.intp)
+        named = folds_by_key(pool.keys[:, 0], len(self.fits))
         fold = np.where(at < 0, named, self.fold[at])
-        return _by_fold(pool, fold, [partial(losses_of, fit) for fit in self.fits])
+        return _by_fold(pool, fold, [losses_of_fit(fit) for fit in self.fits])
 
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         """Predicted probability of every class, ``(n, n_classes)``, where the model has them."""
@@ -208,7 +240,8 @@ class FittedCrossFit:
 
     @cached_property
     def _whole_gradients(self) -> PerRow:
-        found = gradients_of(fit_model(self.model, self.pool, self.rng))
+        pool = self.pool if self.chosen is None else self.pool.take(self.chosen)
+        found = gradients_of(fit_model(self.model, pool, self.rng))
         assert found is not None
         return found
 
@@ -266,7 +299,7 @@ class FittedCrossFit:
 
 def losses_of_fit(fit: FittedModel) -> PerRow:
     """The losses of a fitted model as a function of a pool."""
-    return partial(losses_of, fit)
+    return partial(losses_in_blocks, fit)
 
 
 def _mean(numbers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -335,6 +368,16 @@ def fold_of_rows(pool: Pool, folds: int, rng: np.random.Generator) -> NDArray[np
     fold = np.empty(len(first), dtype=np.intp)
     fold[order] = np.arange(len(first)) % folds
     return fold[unit]
+
+
+def _check_folds(fold: NDArray[np.intp], folds: int) -> None:
+    """Refuse folds by key that leave a model nothing to fit."""
+    counts = np.bincount(fold, minlength=folds)
+    if counts.max() == len(fold):
+        raise InputError(
+            f"all {len(fold)} rows to fit lie in one of {folds} folds, which leaves none to fit "
+            "for it; ask for more fit_rows, or give more groups."
+        )
 
 
 def _fit(model: Model, pool: Pool, rng: np.random.Generator) -> FittedModel:

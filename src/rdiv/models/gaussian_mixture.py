@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.models.gradient_width import ColumnSums, column_sums, gradient_width
+from rdiv.models.row_products import row_products
 from rdiv.models.scaling import Scaling, fit_scaling
 from rdiv.row_blocks import cut, rows_within
 from rdiv.samples.pool import Pool, require_finite
@@ -17,6 +18,7 @@ __all__ = [
     "FittedGaussianMixture",
     "GaussianMixture",
     "bounded_mixture_gradients",
+    "log_density",
     "mixture_gradients",
 ]
 
@@ -24,6 +26,41 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 _AT_ONCE = 1 << 22  # gradients in memory at a time
+
+
+def log_density(mixture: Any, x: Floats) -> Floats:
+    """Log density of rows under a fitted mixture, ``(n,)``; a row's bits are its own.
+
+    Parameters
+    ----------
+    mixture : sklearn.mixture.GaussianMixture
+        Fitted, with full or diagonal covariances.
+    x : (n, d) array
+
+    Examples
+    --------
+    >>> from sklearn.mixture import GaussianMixture
+    >>> x = np.random.default_rng(0).normal(size=(50, 2))
+    >>> mixture = GaussianMixture(2, random_state=0).fit(x)
+    >>> print(np.allclose(log_density(mixture, x), mixture.score_samples(x)))
+    True
+    """
+    (count, d), factors = mixture.means_.shape, mixture.precisions_cholesky_
+    full = mixture.covariance_type == "full"
+    diagonals = np.diagonal(factors, axis1=1, axis2=2) if full else factors
+    heights = np.log(diagonals).sum(axis=1) + np.log(mixture.weights_) - d * np.log(2 * np.pi) / 2
+    centres = np.einsum("kd,kde->ke" if full else "kd,kd->kd", mixture.means_, factors)
+    beside = np.concatenate(list(factors), axis=1) if full else None
+    found = np.empty(len(x))
+    for rows in cut(len(x), rows_within(_AT_ONCE, count * d)):
+        if beside is None:
+            z = x[rows, None, :] * factors
+        else:
+            z = row_products(x[rows], beside).reshape(-1, count, d)
+        logs = heights - np.square(z - centres).sum(axis=2) / 2
+        highest = logs.max(axis=1)
+        found[rows] = highest + np.log(np.exp(logs - highest[:, None]).sum(axis=1))
+    return found
 
 
 def mixture_gradients(mixture: Any, x: Floats) -> Floats:
@@ -215,8 +252,7 @@ class FittedGaussianMixture:
         """Negative log density of every row, ``(n,)``, in the units of the data."""
         x = pool.matrix()
         require_finite(x, who="gmm")
-        log_density = self.mixture.score_samples(self.scaling.apply(x))
-        return self.scaling.log_volume - np.asarray(log_density, dtype=np.float64)
+        return self.scaling.log_volume - log_density(self.mixture, self.scaling.apply(x))
 
     def refit(self, pool: Pool, rng: np.random.Generator) -> FittedGaussianMixture:
         """Fit again to other rows, starting from this mixture; no randomness is left.

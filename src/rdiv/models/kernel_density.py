@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdiv.errors import InputError
 from rdiv.models.gaussian_mixture import FittedGaussianMixture, GaussianMixture
+from rdiv.models.row_products import in_full_blocks
 from rdiv.models.scaling import Whitening, WhiteningKind
 from rdiv.row_blocks import cut, rows_within
 from rdiv.samples.pool import Pool, require_finite
+from rdiv.samples.row_keys import Keys, array_keys, places_among
 
 __all__ = [
     "FittedKernelDensity",
@@ -34,7 +36,10 @@ LARGEST_SQUARE = 2.0**24
 
 
 def log_kernel_sums(rows: Floats, train: Floats, counts: Floats) -> Floats:
-    """``log(sum_j counts[j] * exp(-|row - train[j]|^2 / 2))`` for every row.
+    """``log(sum_j counts[j] * exp(-|row - train[j]|^2 / 2))`` for every row; its bits are its own.
+
+    Where the rows are ``train`` itself, half of the kernels are computed, and the last bits are
+    others.
 
     The tiles leave out what an easy row cannot see: rows further away than the lowest exponent.
     Rows that are not easy (a sum lost to underflow, a norm too large for the expanded square)
@@ -45,7 +50,7 @@ def log_kernel_sums(rows: Floats, train: Floats, counts: Floats) -> Floats:
     reach = (np.sqrt(LARGEST_SQUARE) + np.sqrt(-2 * LOWEST)) ** 2
     near_train = train_squares <= reach
     sums = np.zeros(len(rows))
-    if np.array_equal(rows, train):
+    if rows is train:
         sums[near_train] = tiled_sums(train[near_train], None, counts[near_train])
     else:
         near = row_squares <= reach
@@ -61,8 +66,10 @@ def tiled_sums(rows: Floats, train: Floats | None, counts: Floats) -> Floats:
     """Kernel sums without a shift; ``train=None`` means the rows themselves, by symmetry."""
     symmetric = train is None
     left, right = _factors(rows, rows if train is None else train)
+    if not symmetric:
+        left = in_full_blocks(left, TILE)  # a product of fewer rows could round them otherwise
     buffer = np.empty(TILE * TILE)
-    sums = np.zeros(len(rows))
+    sums = np.zeros(len(left))
     tiles = list(cut(len(right), TILE))
     for number, here in enumerate(cut(len(left), TILE)):
         for there in tiles[number:] if symmetric else tiles:
@@ -71,9 +78,15 @@ def tiled_sums(rows: Floats, train: Floats | None, counts: Floats) -> Floats:
             np.matmul(a, b.T, out=kernel)
             np.maximum(kernel, LOWEST, out=kernel)  # exp is slow where it underflows
             np.exp(kernel, out=kernel)
-            sums[here] += kernel @ counts[there]
+            sums[here] += _row_sums(kernel, counts[there])
             if symmetric and there != here:
                 sums[there] += counts[here] @ kernel
+    return sums[: len(rows)]
+
+
+def _row_sums(kernel: Floats, counts: Floats) -> Floats:
+    """``kernel @ counts``, a row at a time."""
+    sums: Floats = np.einsum("ij,j->i", kernel, counts)
     return sums
 
 
@@ -95,20 +108,17 @@ def _shifted_log_sums(rows: Floats, train: Floats, counts: Floats) -> Floats:
         highest = exponents.max(axis=1, keepdims=True)
         exponents -= highest
         np.maximum(exponents, LOWEST, out=exponents)
-        sums = np.exp(exponents, out=exponents) @ counts
+        sums = _row_sums(np.exp(exponents, out=exponents), counts)
         values[block] = highest[:, 0] + np.log(sums)
     return values
 
 
 def _exact_exponents(rows: Floats, train: Floats) -> Floats:
-    """Minus half the squared distances, from differences where the expanded square is too rough."""
-    if (rows**2).sum(axis=1).max() <= LARGEST_SQUARE:
-        left, right = _factors(rows, train)
-        product: Floats = left @ right.T
-        return product
-    from scipy.spatial.distance import cdist
-
-    exponents: Floats = -0.5 * cdist(rows, train, "sqeuclidean")
+    """Minus half the squared distances, from differences: the expanded square is too rough."""
+    exponents = np.zeros((len(rows), len(train)))
+    for own, other in zip(rows.T, train.T, strict=True):
+        exponents += np.square(own[:, None] - other)
+    exponents *= -0.5
     return exponents
 
 
@@ -160,6 +170,7 @@ class KernelDensity:
     whitening: WhiteningKind = "full"
 
     task = "density"
+    fit_rows = 20_000
 
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, str):
@@ -246,9 +257,28 @@ class FittedKernelDensity:
                 "pass rows with the columns of the pool."
             )
         coordinates, off_support = self.whitening(rows)
-        sums = log_kernel_sums(coordinates / self.factor, self.rows, self.counts)
+        sums = self._log_sums(coordinates / self.factor)
         values: Floats = sums - off_support / (2 * self.factor**2) + self.log_normaliser
         return values[place]
+
+    def _log_sums(self, rows: Floats) -> Floats:
+        """Logs of the kernel sums; those of rows that were fitted are computed all at once."""
+        at = places_among(array_keys(rows), self._keys)
+        known = at >= 0
+        sums = np.empty(len(rows))
+        if known.any():
+            sums[known] = self._own_log_sums[at[known]]
+        if not known.all():
+            sums[~known] = log_kernel_sums(rows[~known], self.rows, self.counts)
+        return sums
+
+    @cached_property
+    def _keys(self) -> Keys:
+        return array_keys(self.rows)
+
+    @cached_property
+    def _own_log_sums(self) -> Floats:
+        return log_kernel_sums(self.rows, self.rows, self.counts)
 
     def losses(self, pool: Pool) -> Floats:
         """Minus the log density of every row of a pool, ``(n,)``."""

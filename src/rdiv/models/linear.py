@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.models.adapters import Estimator, FittedPredictor, aligned, estimator_inputs
+from rdiv.models.adapters import Estimator, FittedPredictor, aligned
 from rdiv.models.corrections import correction_owners, linear_correction
+from rdiv.models.row_products import row_products
 from rdiv.models.scaling import Scaling, fit_scaling
 from rdiv.samples.pool import Pool, require_finite
 
 __all__ = ["FittedLinear", "Logistic", "Ridge", "curvature"]
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Logistic:
         from sklearn.linear_model import LogisticRegression
 
         estimator = LogisticRegression(C=1 / self.penalty, max_iter=1000)
-        return _fit(Estimator(estimator, "classifier"), pool, rng, "logistic")
+        return _fit(Estimator(estimator, "classifier", _matrix), pool, rng, "logistic")
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,8 @@ class Ridge:
         """Minimise the penalised squared error."""
         from sklearn.linear_model import Ridge as RidgeRegression
 
-        return _fit(Estimator(RidgeRegression(self.penalty), "regressor"), pool, rng, "ridge")
+        estimator = Estimator(RidgeRegression(self.penalty), "regressor", _matrix)
+        return _fit(estimator, pool, rng, "ridge")
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,20 +122,64 @@ class FittedLinear:
         return correction_owners(pool)
 
 
-def _fit(estimator: Any, pool: Pool, rng: np.random.Generator, name: str) -> FittedLinear:
+@dataclass(frozen=True, eq=False)
+class RowByRow:
+    """A fitted linear estimator whose predictions for a row do not depend on the other rows.
+
+    Parameters
+    ----------
+    estimator : sklearn.linear_model.LogisticRegression or Ridge
+    """
+
+    estimator: Any
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes of a classifier, in order."""
+        classes: NDArray[Any] = self.estimator.classes_
+        return classes
+
+    def predict(self, x: Floats) -> Floats:
+        """Predicted values of a regressor, ``(n,)``."""
+        return self._decisions(x)[:, 0]
+
+    def predict_proba(self, x: Floats) -> Floats:
+        """Predicted probabilities of a classifier, ``(n, n_classes)``."""
+        from scipy.special import expit, softmax
+
+        decisions = self._decisions(x)
+        if decisions.shape[1] > 1:
+            probabilities: Floats = softmax(decisions, axis=1)
+            return probabilities
+        return np.concatenate([expit(-decisions), expit(decisions)], axis=1)
+
+    def _decisions(self, x: Floats) -> Floats:
+        coefficients = np.atleast_2d(self.estimator.coef_)
+        decisions: Floats = row_products(x, coefficients.T) + self.estimator.intercept_
+        return decisions
+
+
+def _fit(model: Estimator, pool: Pool, rng: np.random.Generator, name: str) -> FittedLinear:
     x = pool.matrix()
     require_finite(x, who=name)
     scaling = fit_scaling(x)
-    return FittedLinear(estimator.fit(_scaled(pool, scaling, name), rng), scaling, name)
+    fitted = model.fit(_scaled(pool, scaling, name), rng)
+    assert isinstance(fitted, FittedPredictor)
+    if isinstance(fitted.estimator, type(model.estimator)):  # not where there is one class only
+        fitted = replace(fitted, estimator=RowByRow(fitted.estimator))
+    return FittedLinear(fitted, scaling, name)
+
+
+def _matrix(estimator: Any, pool: Pool) -> Floats:
+    """Rows as they were scaled, which are finite."""
+    del estimator
+    return pool.matrix()
 
 
 def _scaled(pool: Pool, scaling: Scaling, name: str) -> Pool:
     x = pool.matrix()
     require_finite(x, who=name)
     return Pool(scaling.apply(x), y=pool.y, task=pool.task, classes=pool.classes)
-
-
-Floats = NDArray[np.float64]
 
 
 def curvature(fitted: FittedLinear, pool: Pool) -> Floats:
@@ -153,7 +201,7 @@ def curvature(fitted: FittedLinear, pool: Pool) -> Floats:
     """
     x = pool.matrix()
     inputs = np.concatenate([np.ones((len(x), 1)), fit_scaling(x).apply(x)], axis=1)
-    estimator: Any = fitted.fitted.estimator
+    estimator: Any = fitted.fitted.estimator.estimator
     if fitted.fitted.kind == "regressor":
         weights = np.full((len(x), 1, 1), 2.0)
         penalty = 2 * float(estimator.alpha)
@@ -172,9 +220,8 @@ def _class_weights(fitted: FittedLinear, pool: Pool) -> Floats:
     """Second derivatives of the log loss in the log odds, ``(n, r, r)``; r = 1 for two classes."""
     estimator: Any = fitted.fitted.estimator
     scaled = Pool(fitted.scaling.apply(pool.matrix()), pool.y, pool.task, classes=pool.classes)
-    inputs = estimator_inputs(estimator, scaled)
     codes = np.asarray(estimator.classes_, dtype=np.intp)
-    chance = aligned(estimator.predict_proba(inputs), codes, pool)
+    chance = aligned(estimator.predict_proba(scaled.matrix()), codes, pool)
     if chance.shape[1] == 2:
         return (chance[:, 1] * chance[:, 0])[:, None, None]
     whole: Floats = -chance[:, :, None] * chance[:, None, :]

@@ -13,6 +13,7 @@ from rdiv.models.encoding import Encoding, fit_encoding
 from rdiv.models.gaussian_mixture import GaussianMixture
 from rdiv.models.gradient_width import ColumnSums, column_sums, gradient_width
 from rdiv.models.kernel_density import KernelDensity
+from rdiv.models.row_products import row_products
 from rdiv.samples.by_kind import ColumnsByKind
 from rdiv.samples.pool import Pool
 
@@ -117,8 +118,7 @@ class FittedMixedDensity:
         """What the correlations say of a row beyond its columns, large values by their log."""
         m, k = self.basis.shape
         squares = (1 / self.rest - 1) * np.einsum("ij,ij->i", encoded, encoded)
-        # Row by row: a product of whole matrices rounds differently in blocks of other sizes.
-        along = np.matmul(encoded[:, None, :], self.basis)[:, 0]
+        along = row_products(encoded, self.basis)
         squares += np.einsum("ij,ij,j->i", along, along, 1 / self.variances - 1 / self.rest)
         volume = np.log(self.variances).sum() + (m - k) * np.log(self.rest)
         bound = 5 * np.sqrt(m + 1)

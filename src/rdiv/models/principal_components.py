@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rdiv.losses import reconstruction_error
 from rdiv.models.gradient_width import ColumnSums, column_sums, gradient_width
+from rdiv.models.row_products import row_products
 from rdiv.models.scaling import Scaling, fit_scaling
 from rdiv.row_blocks import cut, rows_within
 from rdiv.samples.pool import Pool, require_finite
@@ -82,7 +83,8 @@ class FittedPrincipalComponents:
         x = pool.matrix()
         require_finite(x, who="pca")
         centred = self.scaling.apply(x) - self.centre
-        return reconstruction_error(centred, centred @ self.basis.T @ self.basis)
+        scores = row_products(centred, self.basis.T)
+        return reconstruction_error(centred, row_products(scores, self.basis))
 
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
         """Derivatives of every row's loss in the centre and the basis, ``(n, r)``.

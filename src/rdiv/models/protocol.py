@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, naming
 from rdiv.names import texts_of
+from rdiv.row_blocks import cut
+from rdiv.samples.fitting_rows import rows_to_fit
 from rdiv.samples.pool import Pool
 
 __all__ = [
@@ -27,7 +29,9 @@ __all__ = [
     "is_given",
     "is_held_out",
     "loss_name",
+    "losses_in_blocks",
     "losses_of",
+    "most_rows",
     "owners_of",
     "predictions_of",
     "probabilities_of",
@@ -61,10 +65,11 @@ class FittedModel(Protocol):
 class Model(Protocol):
     """A learning rule and its settings; fitting returns a new object and changes nothing.
 
-    Four attributes are optional. ``task`` names the only task the model can do
+    Five attributes are optional. ``task`` names the only task the model can do
     (``"classification"``, ``"regression"`` or ``"density"``). ``held_out`` is True when its fitted
     object gives losses of rows that it was not trained on, and ``given`` when it comes as it is in
-    use. ``row_loss`` says what its losses are.
+    use. ``row_loss`` says what its losses are. ``fit_rows`` is the number of rows beyond which
+    `rdiv.compare` does not fit it to all of them.
 
     Examples
     --------
@@ -251,10 +256,49 @@ def owners_of(fitted: FittedModel, pool: Pool) -> tuple[str | None, ...] | None:
     return None if known is None else known(pool)
 
 
-def fit_model(model: Model, pool: Pool, rng: np.random.Generator) -> FittedModel:
-    """Fit a model; what a user's own model raises comes back with its name, and as the cause."""
+def fit_model(
+    model: Model, pool: Pool, rng: np.random.Generator, *, fit_rows: int | None = None
+) -> FittedModel:
+    """Fit a model; what a user's own model raises comes back with its name, and as the cause.
+
+    Parameters
+    ----------
+    model : Model
+    pool : Pool
+    rng : Generator
+    fit_rows : int, optional
+        Fit to at most so many rows of the pool, or fewer where the model says so. A model whose
+        losses are held out sees to that itself.
+    """
+    most = None if is_held_out(model) else most_rows(model, fit_rows)
+    if most is not None and len(pool) > most:
+        pool = pool.take(rows_to_fit(pool.keys[:, 0], most))
     with _named(model, "fitting"):
         return model.fit(pool, rng)
+
+
+def most_rows(model: object, fit_rows: int | None) -> int | None:
+    """How many rows a model is fitted to at most: what was asked for, or its own number.
+
+    Examples
+    --------
+    >>> from rdiv.models import KernelDensity, Ridge
+    >>> print(most_rows(Ridge(), 10**6), most_rows(KernelDensity(), 10**6))
+    1000000 20000
+    """
+    own: int | None = getattr(model, "fit_rows", None)
+    return fit_rows if fit_rows is None or own is None else min(fit_rows, own)
+
+
+_BLOCK = 1 << 16
+
+
+def losses_in_blocks(fitted: FittedModel, pool: Pool) -> NDArray[np.float64]:
+    """`losses_of`, of so many rows at a time that their numbers do not fill the memory."""
+    if len(pool) <= _BLOCK:
+        return losses_of(fitted, pool)
+    blocks = (np.arange(block.start, block.stop) for block in cut(len(pool), _BLOCK))
+    return np.concatenate([losses_of(fitted, pool.take(rows)) for rows in blocks])
 
 
 def losses_of(fitted: FittedModel, pool: Pool) -> NDArray[np.float64]:

@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.models.row_products import row_products
+
 __all__ = ["Scaling", "Whitening", "WhiteningKind", "fit_scaling", "fit_scaling_in_blocks"]
 
 
@@ -151,9 +153,9 @@ class Whitening:
         z = z[:, self.varies]
         if self.basis is None:
             return z, off_support
-        along = z @ self.basis
+        along = row_products(z, self.basis)
         if self.basis.shape[1] < self.basis.shape[0]:
-            rest = z - along @ self.basis.T
+            rest = z - row_products(along, self.basis.T)
             off_support = off_support + (rest**2).sum(axis=1) / self.floor
         return along / self.spread, off_support
 

@@ -13,6 +13,9 @@ from rdiv.errors import InputError, InputTypeError
 
 __all__ = ["check_folds", "check_rng", "check_settings", "described"]
 
+FEWEST_FITTED = 100
+"""Least number of rows that models may be limited to."""
+
 
 def check_settings(**settings: Any) -> None:
     """Refuse settings of the wrong kind, each by the name that public functions give it.
@@ -143,6 +146,15 @@ def _count(name: str, value: Any) -> None:
         raise InputError(f"{name} must be a whole number of at least 1, got {value}.")
 
 
+def _rows(name: str, value: Any) -> None:
+    _whole(name, value)
+    if value < FEWEST_FITTED:
+        raise InputError(
+            f"{name} must be a whole number of at least {FEWEST_FITTED}, got {value}; fewer rows "
+            "say little about your model."
+        )
+
+
 def _counts(name: str, value: Any) -> None:
     for count in _several(name, value):
         if not _is_whole(count):
@@ -204,6 +216,7 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "drop": _columns,
     "loss": _column,
     "train_share": _level,
+    "fit_rows": _rows,
     "task": _text,
     "folds": lambda name, value: check_folds(value),
     "groups": _design,

@@ -17,6 +17,7 @@ __all__ = [
     "array_keys",
     "digest",
     "label_words",
+    "mixed_words",
     "number_words",
     "places_among",
     "row_keys",
@@ -52,9 +53,9 @@ def row_keys(parts: Iterable[NDArray[np.uint64]], start: int = 0) -> Keys:
         keys = np.zeros((n, 2), dtype=np.uint64) if keys is None else keys
         salt = _salts(position, width)
         for block in cut(n, rows_within(_BLOCK_WORDS, width)):
-            mixed = _mix(words[block] + salt)
+            mixed = mixed_words(words[block] + salt)
             keys[block, 0] += mixed.sum(axis=1, dtype=np.uint64)
-            mixed = _mix(mixed ^ salt)
+            mixed = mixed_words(mixed ^ salt)
             keys[block, 1] += mixed.sum(axis=1, dtype=np.uint64)
         position += width
     assert keys is not None
@@ -204,12 +205,12 @@ def _text_word(level: object) -> int:
 
 def _salts(start: int, count: int) -> NDArray[np.uint64]:
     """A different constant for every column, so that swapping two columns changes the key."""
-    return _mix(
+    return mixed_words(
         np.arange(start + 1, start + count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     )
 
 
-def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed_words(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Scramble words so that each input bit reaches every output bit (the SplitMix64 finaliser)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -20,11 +20,13 @@ from rdiv.threads import one_thread
 
 __all__ = [
     "evaluate",
+    "full_blocks",
     "hidden_width",
     "is_module",
     "load_weights",
     "perceptron",
     "require_torch",
+    "rows_evaluated",
     "seeded_torch",
     "tensor",
 ]
@@ -122,6 +124,8 @@ def hidden_width(d: int) -> int:
 def evaluate(module: Any, x: NDArray[Any], device: str = "auto") -> NDArray[np.float64]:
     """Outputs of a module in evaluation mode, ``(n, m)``, in double precision.
 
+    A row's outputs do not depend on the rows beside it: see `full_blocks` and `_align_products`.
+
     Examples
     --------
     >>> import torch
@@ -131,12 +135,66 @@ def evaluate(module: Any, x: NDArray[Any], device: str = "auto") -> NDArray[np.f
     torch = require_torch()
     place = _device(device)
     net = deepcopy(module).to(place).eval()
+    _align_products(net)
     with one_thread(), torch.inference_mode():
-        values = tensor(x, net)
-        blocks = values.split(rows_at_once(values.shape[1:]))
+        blocks = full_blocks(tensor(x, net))
         parts = [net(block.to(place)).cpu() for block in blocks]
-    outputs: NDArray[np.float64] = torch.cat(parts).double().numpy()
+    outputs: NDArray[np.float64] = torch.cat(parts)[: len(x)].double().numpy()
     return outputs
+
+
+_ROWS_EVALUATED = 256
+_WHOLE_LINES = 16  # numbers, or rows, that begin and end with a line of the cache
+
+
+def _align_products(net: Any) -> None:
+    """Let linear layers multiply rows of whole cache lines, filled up with zeros.
+
+    The library's product of other rows rounds differently by where in memory a row begins.
+    """
+    functional = require_torch().nn.functional
+
+    def product(layer: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        lacking = (0, -layer.in_features % _WHOLE_LINES)
+        rows, weight = (functional.pad(part, lacking) for part in (inputs[0], layer.weight))
+        return functional.linear(rows, weight, layer.bias)
+
+    for layer in net.modules():
+        if type(layer) is require_torch().nn.Linear and layer.in_features % _WHOLE_LINES:
+            layer.register_forward_hook(product)
+
+
+def full_blocks(values: Any, step: int | None = None) -> list[Any]:
+    """Rows of a tensor in blocks that all have as many: the last is filled with its first row.
+
+    Libraries choose how they multiply by the number of rows, so that a row's outputs would change
+    with the batch that it is in.
+
+    Parameters
+    ----------
+    values : tensor (n, ...)
+    step : int, optional
+        Rows of a block; by default it follows from the shape of a row.
+
+    Examples
+    --------
+    >>> import torch
+    >>> print([block.tolist() for block in full_blocks(torch.tensor([1, 2, 3]), 2)])
+    [[1, 2], [3, 3]]
+    """
+    step = rows_evaluated(values.shape[1:]) if step is None else step
+    blocks = list(values.split(step))
+    lacking = step - len(blocks[-1])
+    if lacking and len(values):
+        filling = blocks[-1][:1].expand(lacking, *values.shape[1:])
+        blocks[-1] = require_torch().cat([blocks[-1], filling])
+    return blocks
+
+
+def rows_evaluated(shape: Sequence[int]) -> int:
+    """Rows of a shape that a network evaluates at a time."""
+    most = min(_ROWS_EVALUATED, rows_at_once(shape))
+    return most - most % _WHOLE_LINES if most > _WHOLE_LINES else most
 
 
 def tensor(x: NDArray[Any], module: Any = None) -> Any:

@@ -17,9 +17,11 @@ from rdiv.errors import InputError, InputTypeError
 from rdiv.models.networks.inputs import fit_inputs, training_inputs
 from rdiv.models.networks.modules import (
     evaluate,
+    full_blocks,
     is_module,
     load_weights,
     require_torch,
+    rows_evaluated,
     seeded_torch,
     tensor,
 )
@@ -188,9 +190,11 @@ class FittedTorchModel:
         torch = require_torch()
         x, y = self.rows(pool)
         outputs = torch.as_tensor(evaluate(self.module, x, self.recipe.training.device))
+        step = rows_evaluated(x.shape[1:])
+        blocks = zip(*(full_blocks(v, step) for v in (outputs, torch.as_tensor(x), y)), strict=True)
         with one_thread():
-            rows = self.objective.reported_losses(outputs, torch.as_tensor(x), y)
-        losses: NDArray[np.float64] = rows.double().numpy()
+            rows = torch.cat([self.objective.reported_losses(*block) for block in blocks])
+        losses: NDArray[np.float64] = rows[: len(x)].double().numpy()
         return losses
 
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
