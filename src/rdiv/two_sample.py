@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from rdiv.inference.reach import check_reach
 from rdiv.inference.reference_part import reference_part, rows_to_compare
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
+from rdiv.models.cross_fit import FittedCrossFit
 from rdiv.models.protocol import FittedModel, fit_model
 from rdiv.names import spelled
 from rdiv.results import TwoSampleResult
@@ -36,6 +37,7 @@ from rdiv.samples.arguments import check_settings
 from rdiv.samples.fitting_rows import prepared_on
 from rdiv.samples.grouping import FEWEST_UNITS, Design
 from rdiv.samples.pool import Pool
+from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.row_keys import sorted_digest
 from rdiv.samples.sample import has_target
@@ -239,18 +241,21 @@ def run_model_tests(
     *,
     notes: Mapping[str, Any] | None = None,
     fit_rows: int | None = None,
+    looked: LookedAt | None = None,
 ) -> tuple[dict[str, TwoSampleResult], dict[str, Prepared]]:
     """R-div, score and omnibus of one model, from one fit and the same permutations.
 
     A model without gradients has r-div alone. The results are the same as those of separate tests;
-    the numbers per row are returned with them.
+    the numbers per row are returned with them. Where only some rows are looked at, score has the
+    gradients of those, and the masks of all rows restricted to them.
     """
     pool = pooled.pool
     fitted = fit_model(model, pool, pooled.stream("fit"), fit_rows=fit_rows)
     tests: list[Any] = [RDivergence(model)]
+    prepared = {labels(tests[0])[0]: tests[0].from_fit(fitted, pool)}
     if has_gradients(fitted):
         tests.append(Score(model))
-    prepared = {labels(test)[0]: test.from_fit(fitted, pool) for test in tests}
+        prepared[labels(tests[1])[0]] = _score(tests[1], fitted, pool, looked)
     del fitted  # numbers per row are all that is needed from here on
     together = combined(prepared)
     run = _Run(pooled, pooled, settings, {**_basics(pool), **(notes or {})})
@@ -264,6 +269,17 @@ def run_model_tests(
     if len(prepared) > 1:
         results["omnibus"] = run.result(together, null, "omnibus", text)
     return results, prepared
+
+
+def _score(test: Score, fitted: FittedModel, pool: Pool, looked: LookedAt | None) -> Prepared:
+    """The score test of all rows, or of those that are looked at."""
+    if looked is None or looked.whole:
+        return test.from_fit(fitted, pool)
+    part = looked.samples.pool
+    own = fitted.on_part(looked.rows, part) if isinstance(fitted, FittedCrossFit) else fitted
+    found = test.from_fit(own, part)
+    said = {**found.notes, "rows looked at": len(looked.rows)}
+    return replace(found.on_rows(looked.rows, looked.units(pool)), notes=said)
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,7 +338,7 @@ def split_reference(
     part = part_of_reference(pooled, share) if part is None else part
     rows = rows_to_compare(pooled.is_p, part, pool.strata)
     _check_parts(pooled, part, rows)
-    digests = (sorted_digest(pool.keys[at]) for at in (part, rows))
+    digests = [sorted_digest(pool.keys_of(at)) for at in (part, rows)]
     train = prepared_on(pool.anew(part), fit_rows)
     return ReferenceSplit(train, pooled.part(rows, (pooled.seed, *digests)), rows)
 

@@ -34,9 +34,10 @@ from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.copies import identical
 from rdiv.samples.dropping import drop_columns
-from rdiv.samples.fitting_rows import FIT_ROWS, prepared_on
+from rdiv.samples.fitting_rows import FIT_ROWS, SAMPLE_ROWS, prepared_on
 from rdiv.samples.grouping import Design
 from rdiv.samples.logged import Prediction
+from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
@@ -44,6 +45,10 @@ from rdiv.two_sample import check_level, check_samples, run_test
 
 __all__ = ["Comparison", "admit", "compare"]
 
+SAMPLED = (
+    "{} of {} rows, chosen by their content, were looked at for the score question, the inputs and "
+    "what carries the shift; the gaps and their tests are those of all rows"
+)
 INPUT_ROWS = 2000  # rows per sample that the test of the inputs uses
 
 
@@ -61,6 +66,7 @@ def compare(
     folds: int | None = DEFAULT_FOLDS,
     train_share: float = 0.5,
     fit_rows: int = FIT_ROWS,
+    sample_rows: int = SAMPLE_ROWS,
     groups: Design = None,
     strata: Design = None,
     alpha: float = 0.05,
@@ -79,8 +85,10 @@ def compare(
 
     Parameters
     ----------
-    reference, current : array, frame, tensor, dataset, or pair (X, y)
-        The data that the model was built for, and the data that it gets now.
+    reference, current : array, frame, tensor, dataset, pair (X, y), or table in partitions
+        The data that the model was built for, and the data that it gets now. Tables that do not
+        fit into memory: `rdiv.scan`, a polars LazyFrame, a Dask DataFrame, a pyarrow Dataset, or a
+        function that returns an iterator of Arrow batches.
     model : str, Model or estimator, optional
         A name in ``rdiv.models.BY_NAME``, an estimator or a torch module: rdiv trains it, on part
         of the reference for the first question and on both samples for the others. Or the model in
@@ -112,6 +120,10 @@ def compare(
         Of more rows than this, models are fitted to so many, chosen by a hash of their content
         (``kde`` to at most 20 000); all rows are still judged. Folds then follow from the rows'
         keys, or those of their groups.
+    sample_rows : int
+        Of more rows than this, so many, chosen in the same way, are kept in memory and looked at
+        for the score question, the inputs and what carries the shift. The gaps, their tests and
+        their intervals are always those of all rows.
     groups, strata : str or pair of arrays, optional
         Groups: rows that belong together and are permuted as one unit. Strata: rows are permuted
         within each stratum only.
@@ -146,6 +158,7 @@ def compare(
         target=target, task=task, folds=folds, groups=groups, strata=strata, rng=rng,
         n_jobs=n_jobs, equivalence_margin=equivalence_margin, not_worse_than=not_worse_than,
         drivers=drivers, drop=drop, loss=loss, train_share=train_share, fit_rows=fit_rows,
+        sample_rows=sample_rows,
     )  # fmt: skip
     check_level(alpha, n_resamples)
     check_margins(equivalence_margin, not_worse_than)
@@ -153,11 +166,11 @@ def compare(
         models, pooled = admit(
             reference, current, model=model, target=target, prediction=prediction, loss=loss,
             retrain=retrain, drop=drop, task=task, folds=folds, groups=groups, strata=strata,
-            rng=rng, n_jobs=n_jobs, fit_rows=fit_rows,
+            rng=rng, n_jobs=n_jobs, fit_rows=fit_rows, sample_rows=sample_rows,
         )  # fmt: skip
         plan = _Plan(
             PermutationSettings(alpha, n_resamples, n_jobs), train_share, equivalence_margin,
-            not_worse_than, drivers,
+            not_worse_than, drivers, sample_rows,
         )  # fmt: skip
         return compare_pooled(models, pooled, plan)
 
@@ -179,6 +192,7 @@ def admit(
     rng: int | np.random.Generator | None,
     n_jobs: int | None,
     fit_rows: int | None = None,
+    sample_rows: int | None = None,
 ) -> tuple[Models, PooledSamples]:
     """The models of a comparison, and its two samples as one pool; settings as in `compare`."""
     models = choose_models(
@@ -189,7 +203,7 @@ def admit(
     reference, current = drop_columns(reference, current, drop, {**taken, "prediction": prediction})
     pooled = pool_samples(
         reference, current, target=target, task=task, groups=groups, strata=strata,
-        prediction=prediction, loss=loss, rng=rng, kind=models.kind,
+        prediction=prediction, loss=loss, rng=rng, kind=models.kind, keep_rows=sample_rows,
     )  # fmt: skip
     pool = prepared_on(pooled.pool, fit_rows)
     return replace(models, fit_rows=fit_rows), replace(pooled, pool=pool)
@@ -204,21 +218,25 @@ class _Plan:
     equivalence_margin: float | None
     not_worse_than: float | None
     drivers: bool
+    sample_rows: int = SAMPLE_ROWS
 
 
 def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Comparison:
     """Compare samples that have come through the door."""
     check_samples(pooled, plan.settings.alpha)
-    inputs = _input_test(pooled, plan.settings)  # its distances are gone when gradients come
-    answers = ask(models, pooled, plan.settings, train_share=plan.train_share)
+    looked = pooled.looked_at(plan.sample_rows)
+    inputs = _input_test(looked.samples, plan.settings)  # its distances go before gradients come
+    answers = ask(models, pooled, plan.settings, train_share=plan.train_share, looked=looked)
     leading = answers.leading
     found = replace(
         _judge(answers, pooled, plan.settings.alpha),
         input_test=inputs,
-        warnings=data_warnings(pooled, answers, models),
+        warnings=data_warnings(pooled, answers, models, looked.samples),
         labels=None if pooled.pool.y is None else "all",
     )
     notes = _limited_fits(models, pooled, answers)
+    if not looked.whole:
+        notes["sample rows"] = SAMPLED.format(len(looked.rows), looked.total)
     if models.given is not None and not isinstance(models.given, Trained):
         notes["trained on"] = USERS_WORD
     found = replace(found, notes={**found.notes, **notes})
@@ -229,7 +247,7 @@ def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Compar
             equivalence_margin=plan.equivalence_margin, not_worse_than=plan.not_worse_than,
         )  # fmt: skip
         found = replace(found, equivalence=shown[0], not_worse=shown[1])
-    return _explained(found, answers, pooled, plan.settings) if plan.drivers else found
+    return _explained(found, answers, looked, plan.settings) if plan.drivers else found
 
 
 def _limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> dict[str, Any]:
@@ -248,11 +266,11 @@ def _limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> di
 
 
 def _explained(
-    found: Comparison, answers: Answers, pooled: PooledSamples, settings: PermutationSettings
+    found: Comparison, answers: Answers, looked: LookedAt, settings: PermutationSettings
 ) -> Comparison:
     """The same with what carries the shift: inputs or relation, columns, slices and rows."""
-    leading = answers.leading
-    why = explain(answers.in_use, settings.alpha)
+    pooled, leading = looked.samples, answers.leading.within(looked)
+    why = explain(None if answers.in_use is None else leading, settings.alpha)
     carriers = find_drivers(
         leading.losses, leading.samples, settings, held_out=leading.held_out,
         score=answers.score_of(leading), expected=why.expected, columns=why.columns,

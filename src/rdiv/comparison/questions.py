@@ -15,11 +15,13 @@ from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.errors import OutOfReachError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import Estimate
+from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Prepared
 from rdiv.inference.widened import LossShape, loss_shape, skewed_mean
 from rdiv.models import Model
 from rdiv.models.protocol import FittedModel, fit_model, is_given, is_held_out, loss_name
 from rdiv.results import TwoSampleResult
+from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples
 from rdiv.two_sample import (
     check_samples,
@@ -55,6 +57,8 @@ class Answer:
         What the losses are.
     fitted : TrainedOnReference, FittedModel or None
         The model in use: what was trained on part A, or the given one.
+    part : (m,) integers, optional
+        Places of part A in the whole pool.
     """
 
     prepared: Prepared
@@ -63,6 +67,22 @@ class Answer:
     held_out: bool
     loss: str
     fitted: TrainedOnReference | FittedModel | None = None
+    part: NDArray[np.intp] | None = None
+
+    def within(self, looked: LookedAt) -> Answer:
+        """The same for the rows that are looked at, whose places are then those among them."""
+        if looked.whole:
+            return self
+        which, rows = looked.inside(self.rows)
+        samples, fitted = looked.samples.part(rows, self.samples.entropy), self.fitted
+        if isinstance(fitted, TrainedOnReference) and self.part is not None:
+            own, at = looked.inside(self.part)
+            fitted = fitted.on_part(own, looked.samples.pool.take(at))
+        pool = samples.pool
+        prepared = mean_gap(self.losses[which], groups=pool.groups, strata=pool.strata)
+        return replace(
+            self, prepared=prepared, samples=samples, rows=rows, fitted=fitted, part=None
+        )
 
     @property
     def losses(self) -> Floats:
@@ -165,6 +185,7 @@ def ask(
     settings: PermutationSettings,
     *,
     train_share: float,
+    looked: LookedAt | None = None,
 ) -> Answers:
     """Ask all questions that can be asked of these models."""
     used, shared = models.settled(pooled.pool)
@@ -177,7 +198,7 @@ def ask(
     together, score, same = None, None, False
     if shared is not None:
         found, prepared = run_model_tests(
-            shared, pooled, settings, notes=models.notes, fit_rows=models.fit_rows
+            shared, pooled, settings, notes=models.notes, fit_rows=models.fit_rows, looked=looked
         )
         results |= found
         loss = loss_name(shared, pooled.pool)
@@ -242,4 +263,5 @@ def _ask_in_use(
         return None, {}
     learned = split.learned(test)
     result, prepared = run_learned(test, learned, split, pooled, settings, notes=said)
-    return Answer(prepared, split.tested, split.rows, True, loss, learned), {"in-use": result}
+    answer = Answer(prepared, split.tested, split.rows, True, loss, learned, part)
+    return answer, {"in-use": result}

@@ -31,8 +31,12 @@ CLONE_FOLDS = 5
 CLONE_ALPHA = 0.001
 
 
-def data_warnings(pooled: PooledSamples, answers: Answers, models: Models) -> tuple[str, ...]:
+def data_warnings(
+    pooled: PooledSamples, answers: Answers, models: Models, looked: PooledSamples
+) -> tuple[str, ...]:
     """What the reader must know about the data, the most important first.
+
+    Columns are those of the rows that are looked at; copies are counted over all rows.
 
     Examples
     --------
@@ -41,7 +45,7 @@ def data_warnings(pooled: PooledSamples, answers: Answers, models: Models) -> tu
     >>> print(rdiv.compare(rows, rows, rng=0).warnings[0])
     The two samples hold the same rows.
     """
-    found = list(column_warnings(look_at_columns(pooled)))
+    found = list(column_warnings(look_at_columns(looked)))
     if pooled.pool.left_out:
         found.append(left_out_columns(pooled.pool.left_out))
     if identical(pooled):
@@ -53,7 +57,7 @@ def data_warnings(pooled: PooledSamples, answers: Answers, models: Models) -> tu
             "overlap, or rows are repeated."
         )
     found += _few_rows(answers)
-    found += _repeated(pooled)
+    found += _repeated(pooled, looked)
     found += _broken_promise(models, pooled)
     found += _too_good(models, pooled, answers)
     if answers.shared is not None and not answers.shared.held_out:
@@ -72,10 +76,10 @@ def _few_rows(answers: Answers) -> list[str]:
     ]
 
 
-def _repeated(pooled: PooledSamples) -> list[str]:
+def _repeated(pooled: PooledSamples, looked: PooledSamples) -> list[str]:
     """Copies of rows within a sample, which are hardly independent."""
     pool = pooled.pool
-    count, rows = repeated_rows(pooled), len(pool)
+    count, rows = repeated_rows(pooled, looked), len(pool)
     if pool.groups is not None or count < REPEATED * rows:
         return []
     return [repeated_words(count, rows)]
@@ -90,7 +94,7 @@ def _too_good(models: Models, pooled: PooledSamples, answers: Answers) -> list[s
     rows = np.flatnonzero(pooled.is_p)[: CLONE_ROWS[1]]
     if clone is None or answers.in_use is None or len(rows) < CLONE_ROWS[0]:
         return []
-    part, folded = pooled.part(rows), CrossFit(clone, CLONE_FOLDS, repeats=1)
+    part, folded = pooled.part(rows).at_hand(), CrossFit(clone, CLONE_FOLDS, repeats=1)
     if loss_name(folded, part.pool) != answers.in_use.loss:
         return []
     try:

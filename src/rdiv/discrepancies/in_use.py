@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -138,6 +138,8 @@ class TrainedOnReference:
     studentize : bool
     fit_rows : int, optional
         Most rows of part A that a model is fitted to.
+    whole : pair, optional
+        Where `trained` holds some rows of part A only: all of it, and their places in it.
     """
 
     model: Model
@@ -146,6 +148,19 @@ class TrainedOnReference:
     rng: np.random.Generator = field(repr=False)
     studentize: bool = True
     fit_rows: int | None = None
+    whole: tuple[TrainedOnReference, NDArray[np.intp]] | None = None
+
+    def on_part(self, rows: NDArray[np.intp], pool: Pool) -> TrainedOnReference:
+        """The same fits, known by some rows of part A alone.
+
+        Parameters
+        ----------
+        rows : (m,) integers
+            Places of these rows in part A.
+        pool : Pool
+            These rows.
+        """
+        return replace(self, trained=pool.like(self.trained), whole=(self, rows))
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Losses of the model on rows that are not in part A."""
@@ -178,6 +193,9 @@ class TrainedOnReference:
     @cached_property
     def left_out(self) -> FittedCrossFit | None:
         """Fits that each leave a part of A out; None where A is too small for them."""
+        if self.whole is not None:
+            found = self.whole[0].left_out
+            return None if found is None else found.on_part(self.whole[1], self.trained)
         folds = min(FOLDS, len(fold_units(self.trained)))
         if folds < 2:
             return None

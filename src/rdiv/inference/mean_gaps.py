@@ -151,8 +151,8 @@ class MeanGaps:
         if units is None:
             return ()
 
-        def of_sums(sums: Floats, squares: Floats | None, n_p: int) -> Floats:
-            counts = np.full((len(sums), 1), float(n_p))
+        def of_sums(sums: Floats, squares: Floats | None, n_p: int | Floats) -> Floats:
+            counts = np.broadcast_to(np.asarray(n_p, dtype=np.float64), (len(sums), 1))
             found = self.measure.in_units(units.of_sums(sums, squares, counts))
             return statistic(self._ranked(*found))
 
@@ -307,6 +307,7 @@ class _ManyColumns:
 
     def of_sums(self, sums: Floats, squares: Floats | None, n_p: Floats) -> tuple[Floats, Floats]:
         n = self.numbers.shape[0]
+        n_p = np.clip(n_p, 1, max(n - 1, 1))  # of some rows alone a mask may leave one side empty
         mean_p, mean_q = sums / n_p, (self.totals - sums) / (n - n_p)
         if self.squares is False:
             return mean_q - mean_p, np.zeros_like(mean_p)

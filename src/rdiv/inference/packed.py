@@ -33,6 +33,26 @@ class PackedMasks:
     octets: Octets
     n: int
 
+    def of_rows(self, rows: NDArray[np.intp]) -> PackedMasks:
+        """The masks of some rows alone.
+
+        Examples
+        --------
+        >>> masks = PackedMasks(np.packbits([[True, False, True]], axis=1), 3)
+        >>> print(next(masks.of_rows(np.array([1, 2])).blocks(1)))
+        [[False  True]]
+        """
+        bit = (7 - (rows & 7)).astype(np.uint8)
+        octets = [
+            np.packbits(self.octets[block][:, rows >> 3] >> bit & np.uint8(1), axis=1)
+            for block in cut(len(self.octets), _MASKS_AT_ONCE)
+        ]
+        return PackedMasks(np.concatenate(octets), len(rows))
+
+    def counts(self) -> NDArray[np.int64]:
+        """The number of rows in each mask."""
+        return _count_bits(self.octets)
+
     def blocks(self, size: int) -> Iterator[Masks]:
         """The masks, `size` at a time."""
         for rows in cut(len(self.octets), size):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,6 +100,24 @@ class Prepared:
     def columns(self) -> int:
         """How many columns the statistic has."""
         return self.width or len(self.parts) or 1
+
+    def on_rows(self, rows: NDArray[np.intp], units: NDArray[np.intp]) -> Prepared:
+        """The same test as one of a larger pool, of which it looks at some rows alone.
+
+        Parameters
+        ----------
+        rows : (m,) integers
+            Places of its rows in the larger pool.
+        units : (u,) integers
+            Places of what is permuted (these rows, or their groups) among those of the larger pool.
+        """
+        statistic, observe = self.statistic, self.observe
+        return replace(
+            self,
+            statistic=lambda masks: statistic(masks[:, rows]),
+            observed=lambda is_p: observe(is_p[rows]),
+            sums=tuple(replace(one, units=units) for one in self.sums),
+        )
 
     def observe(self, is_p: NDArray[np.bool_]) -> Observed:
         """The numbers of the observed split; empty when there is no `observed` function."""

@@ -8,7 +8,7 @@ order of the tiles. So tiles can be worked on in any order, by any number of wor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,16 +40,20 @@ class Sums:
     squares : bool, optional
         Whether sums of squares are needed too; None: unless both samples have as many units.
     statistic : callable
-        From sums ``(b, m)``, sums of squares ``(b, m)`` or None, and the number of units of p to
-        the statistic, ``(b, k)``.
+        From sums ``(b, m)``, sums of squares ``(b, m)`` or None, and the number of units of p (of
+        some units alone: that in every mask, ``(b, 1)``) to the statistic, ``(b, k)``.
     first : (units,) array, optional
         The first row of every unit; None where units are rows.
+    units : (m,) integers, optional
+        Places of these units among those of the pool, ascending, where the statistic looks at some
+        only; masks are then those of the pool restricted to them, and p is counted in every mask.
     """
 
     numbers: Columns
     squares: bool | None
-    statistic: Callable[[Floats, Floats | None, int], Floats]
+    statistic: Callable[[Floats, Floats | None, int | Floats], Floats]
     first: NDArray[np.intp] | None = None
+    units: NDArray[np.intp] | None = None
 
     def wants_squares(self, n_p: int) -> bool:
         """Whether sums of squares are needed when so many units are p."""
@@ -58,7 +62,16 @@ class Sums:
     def over(
         self, masks: PackedMasks, rows: slice, n_p: int, *, compiled: bool = False
     ) -> list[Floats]:
-        """Sums, and sums of squares if needed, over one tile; ``(b, m)`` each."""
+        """Sums, and sums of squares if needed, over one tile; ``(b, m)`` each.
+
+        Of some units alone, the number of them in each mask comes last, ``(b, 1)``.
+        """
+        if self.units is not None:
+            low, high = np.searchsorted(self.units, [rows.start, rows.stop])
+            masks = masks.of_rows(self.units[low:high] - rows.start)
+            whole = replace(self, units=None, squares=self.squares is not False)
+            sums = whole.over(masks, slice(int(low), int(high)), n_p, compiled=compiled)
+            return [*sums, masks.counts()[:, None].astype(np.float64)]
         part, wanted = np.asarray(self.numbers[rows]), self.wants_squares(n_p)
         columns = np.concatenate([part, part**2], axis=1) if wanted else part
         sums = packed_sums(masks, columns, compiled=compiled)
@@ -124,7 +137,7 @@ def tiled_statistics(
     Parameters
     ----------
     members : sequence of Sums
-        Of the same units.
+        Of the same units, the first of all of them.
     is_p : (n,) mask of the rows
 
     Examples
@@ -153,7 +166,14 @@ def tiled_statistics(
                 sums += extra
     assert totals is not None
     columns = [
-        member.statistic(own[0], own[1] if len(own) > 1 else None, draws.n_p).reshape(b, -1)
+        _statistic(member, own, draws.n_p).reshape(b, -1)
         for member, own in zip(members, totals, strict=True)
     ]
     return np.concatenate(columns, axis=1)
+
+
+def _statistic(member: Sums, found: list[Floats], n_p: int) -> Floats:
+    if member.units is not None:
+        *found, counts = found
+        return member.statistic(found[0], found[1] if len(found) > 1 else None, counts)
+    return member.statistic(found[0], found[1] if len(found) > 1 else None, n_p)

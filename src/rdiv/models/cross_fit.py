@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +134,7 @@ class CrossFit:
     ) -> FittedCrossFit:
         """One draw of the folds, with the models of all of them."""
         fold = fold_of_rows(pool, self.folds, rng)
-        fits = self._fits(pool, fold, rng, at, done)
+        fits = self._fits(pool.at_hand(), fold, rng, at, done)
         return FittedCrossFit(fits, fold, self.model, pool, rng.spawn(1)[0])
 
     def _fit_some(self, pool: Pool, rng: np.random.Generator, most: int) -> FittedCrossFit:
@@ -142,7 +143,7 @@ class CrossFit:
         fold, rows = folds_by_key(unit_keys(keys, pool.groups), self.folds), rows_to_fit(keys, most)
         _check_folds(fold[rows], self.folds)
         with counting("fold", self.folds) as at:
-            fits = self._fits(pool.take(rows), fold[rows], rng, at, 0)
+            fits = self._fits(pool.take(rows).at_hand(), fold[rows], rng, at, 0)
         return FittedCrossFit(fits, fold, self.model, pool, rng.spawn(1)[0], chosen=rows)
 
     def _fits(
@@ -179,7 +180,8 @@ class FittedCrossFit:
     the inputs. The parameters of separate fits do not correspond, so models with gradients in their
     own parameters are fitted once more, to the full pool, when gradients are needed. Where folds
     were drawn several times, ``others`` holds the other draws, and numbers per row are means over
-    all draws. Where only some rows of the pool were fitted, ``chosen`` holds their places.
+    all draws. Where only some rows of the pool were fitted, ``chosen`` holds their places; fits of
+    a larger pool that are used for some of its rows have it in ``whole``.
     """
 
     fits: tuple[FittedModel, ...]
@@ -189,6 +191,22 @@ class FittedCrossFit:
     rng: np.random.Generator
     others: tuple[FittedCrossFit, ...] = ()
     chosen: NDArray[np.intp] | None = None
+    whole: FittedCrossFit | None = None
+
+    takes_partitions = True
+
+    def on_part(self, rows: NDArray[np.intp], pool: Pool) -> FittedCrossFit:
+        """The same fits for some rows of the pool: each keeps its folds.
+
+        Parameters
+        ----------
+        rows : (m,) integers
+            Their places in the pool that was fitted.
+        pool : Pool
+            These rows.
+        """
+        others = tuple(draw.on_part(rows, pool) for draw in self.others)
+        return replace(self, fold=self.fold[rows], pool=pool, others=others, whole=self)
 
     @property
     def draws(self) -> tuple[FittedCrossFit, ...]:
@@ -240,6 +258,8 @@ class FittedCrossFit:
 
     @cached_property
     def _whole_gradients(self) -> PerRow:
+        if self.whole is not None:
+            return self.whole._whole_gradients
         pool = self.pool if self.chosen is None else self.pool.take(self.chosen)
         found = gradients_of(fit_model(self.model, pool, self.rng))
         assert found is not None
@@ -258,7 +278,7 @@ class FittedCrossFit:
             return _mean([draw._out_of_fold(pool, method) for draw in self.draws])
         numbers = self._each(method)
         assert numbers is not None
-        if not np.array_equal(pool.keys, self.pool.keys):
+        if not pool.same_rows(self.pool):
             return _mean([of_fit(pool) for of_fit in numbers])
         return _by_fold(pool, self.fold, numbers)
 
@@ -309,6 +329,8 @@ def _mean(numbers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 def _by_fold(pool: Pool, fold: NDArray[np.intp], numbers: Sequence[PerRow]) -> NDArray[np.float64]:
     """Numbers of every row of a pool, from the function of its fold."""
+    if pool.in_partitions:
+        return pool.over_blocks(_folds_of_block, list(numbers), fold=fold)
     whole: NDArray[np.float64] | None = None
     for k, of_fit in enumerate(numbers):
         chosen = np.flatnonzero(fold == k)
@@ -318,6 +340,13 @@ def _by_fold(pool: Pool, fold: NDArray[np.intp], numbers: Sequence[PerRow]) -> N
             whole[chosen] = part
     assert whole is not None
     return whole
+
+
+def _folds_of_block(
+    numbers: Sequence[PerRow], pool: Pool, labels: Mapping[str, NDArray[Any]]
+) -> NDArray[np.float64]:
+    with one_thread():
+        return _by_fold(pool, labels["fold"], numbers)
 
 
 def fold_units(pool: Pool) -> NDArray[np.intp]:

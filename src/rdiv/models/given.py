@@ -44,6 +44,7 @@ class LoggedPredictions:
 
     held_out = True
     given = True
+    takes_partitions = True
 
     def __str__(self) -> str:
         column = "columns" if ", " in self.columns else "column"
@@ -103,6 +104,7 @@ class LoggedLosses:
 
     held_out = True
     given = True
+    takes_partitions = True
 
     def __str__(self) -> str:
         return f"losses in column {visible(self.column)}"

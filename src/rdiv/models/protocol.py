@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from rdiv.names import texts_of
 from rdiv.row_blocks import cut
 from rdiv.samples.fitting_rows import rows_to_fit
 from rdiv.samples.pool import Pool
+from rdiv.threads import one_thread
 
 __all__ = [
     "FittedModel",
@@ -273,6 +274,8 @@ def fit_model(
     most = None if is_held_out(model) else most_rows(model, fit_rows)
     if most is not None and len(pool) > most:
         pool = pool.take(rows_to_fit(pool.keys[:, 0], most))
+    if not is_held_out(model):
+        pool = pool.at_hand()
     with _named(model, "fitting"):
         return model.fit(pool, rng)
 
@@ -295,16 +298,29 @@ _BLOCK = 1 << 16
 
 def losses_in_blocks(fitted: FittedModel, pool: Pool) -> NDArray[np.float64]:
     """`losses_of`, of so many rows at a time that their numbers do not fill the memory."""
-    if len(pool) <= _BLOCK:
+    if len(pool) <= _BLOCK or pool.in_partitions:
         return losses_of(fitted, pool)
     blocks = (np.arange(block.start, block.stop) for block in cut(len(pool), _BLOCK))
     return np.concatenate([losses_of(fitted, pool.take(rows)) for rows in blocks])
 
 
 def losses_of(fitted: FittedModel, pool: Pool) -> NDArray[np.float64]:
-    """Losses as a model gives them; an error of a user's own is named as in `fit_model`."""
+    """Losses as a model gives them; an error of a user's own is named as in `fit_model`.
+
+    Rows in partitions are gone through in the order of their files, unless the model does so.
+    """
+    if pool.in_partitions and not getattr(fitted, "takes_partitions", False):
+        return pool.over_blocks(_losses_of_block, fitted)
     with _named(fitted, "losses of"):
         return fitted.losses(pool)
+
+
+def _losses_of_block(
+    fitted: FittedModel, pool: Pool, labels: Mapping[str, NDArray[Any]]
+) -> NDArray[np.float64]:
+    del labels
+    with one_thread():
+        return losses_of(fitted, pool)
 
 
 def _named(model: object, step: str) -> AbstractContextManager[None]:
@@ -367,4 +383,8 @@ def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
             f"{who} must give finite losses, got {bad} NaN or infinite of {len(pool)}; "
             "check the inputs or use a model with more regularisation."
         )
-    return values[pool.first_copy]
+    rows, first = pool.repeats
+    if len(rows):
+        values = values.copy()
+        values[rows] = values[first]
+    return values

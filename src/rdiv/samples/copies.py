@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rdiv.samples.pooling import PooledSamples
 
@@ -24,16 +25,18 @@ def rows_in_both(pooled: PooledSamples) -> int:
     >>> print(rows_in_both(pool_samples([[1], [2], [3]], [[2], [2], [5]], rng=0)))
     2
     """
-    copy_of, is_p = pooled.pool.first_copy, pooled.is_p
-    in_p = np.zeros(len(is_p), dtype=bool)
-    in_p[copy_of[is_p]] = True
-    return int(in_p[copy_of[~is_p]].sum())
+    rows, unit = _copies(pooled)
+    is_p = pooled.is_p[rows]
+    in_p = np.zeros(len(rows), dtype=bool)
+    in_p[unit[is_p]] = True
+    return int(in_p[unit[~is_p]].sum())
 
 
-def repeated_rows(pooled: PooledSamples) -> int:
+def repeated_rows(pooled: PooledSamples, looked: PooledSamples | None = None) -> int:
     """How many rows are further copies of a row of their own sample.
 
-    0 where rows repeat because few values are possible: no input has more than 20 distinct ones.
+    0 where rows repeat because few values are possible: no input has more than 20 distinct ones,
+    among all rows or those that are looked at.
 
     Examples
     --------
@@ -42,9 +45,17 @@ def repeated_rows(pooled: PooledSamples) -> int:
     >>> print(repeated_rows(pool_samples(p, q, rng=0)))
     2
     """
-    copy_of, is_p = pooled.pool.first_copy, pooled.is_p
-    count = sum(int(own.sum()) - len(np.unique(copy_of[own])) for own in (is_p, ~is_p))
-    return count if count and _can_tell_rows(pooled) else 0
+    rows, unit = _copies(pooled)
+    is_p = pooled.is_p[rows]
+    count = sum(int(own.sum()) - len(np.unique(unit[own])) for own in (is_p, ~is_p))
+    return count if count and _can_tell_rows(pooled if looked is None else looked) else 0
+
+
+def _copies(pooled: PooledSamples) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of all rows that are not alone of their content, and a number for each content."""
+    later, first = pooled.pool.repeats
+    leads, unit = np.unique(first, return_inverse=True)
+    return np.concatenate([leads, later]), np.concatenate([np.arange(len(leads)), unit])
 
 
 def _can_tell_rows(pooled: PooledSamples) -> bool:
@@ -66,6 +77,9 @@ def identical(pooled: PooledSamples) -> bool:
     >>> print(identical(pool_samples([[1], [2], [2]], [[2], [1], [1]], rng=0)))
     False
     """
-    copy_of, is_p = pooled.pool.first_copy, pooled.is_p
-    p, q = (np.bincount(copy_of[own], minlength=len(is_p)) for own in (is_p, ~is_p))
+    rows, unit = _copies(pooled)
+    if len(rows) < len(pooled.pool):  # a row that is alone is in one sample only
+        return False
+    is_p = pooled.is_p[rows]
+    p, q = (np.bincount(unit[own], minlength=len(rows)) for own in (is_p, ~is_p))
     return bool((p == q).all())

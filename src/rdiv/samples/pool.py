@@ -21,7 +21,7 @@ from rdiv.row_blocks import cut
 from rdiv.samples.by_kind import ColumnsByKind
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.partitioned import Learned, PartitionedRows
-from rdiv.samples.row_keys import Keys, label_words, row_keys
+from rdiv.samples.row_keys import Keys, label_words, row_keys, sorted_places
 from rdiv.samples.rows import Rows, TableRows, UnreadRows, as_rows
 from rdiv.samples.sample import Task
 
@@ -255,15 +255,43 @@ class Pool:
     @cached_property
     def first_copy(self) -> NDArray[np.intp]:
         """For every row the position of the first row with the same content, ``(n,)``."""
-        order = np.lexsort((self.keys[:, 1], self.keys[:, 0]))  # stable: the first copy leads
-        ordered = self.keys[order]
-        leads = np.ones(len(order), dtype=bool)
-        leads[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-        first_copy = np.empty(len(order), dtype=np.intp)
-        first_copy[order] = order[leads][np.cumsum(leads) - 1]
+        first_copy = np.arange(len(self))
+        rows, first = self.repeats
+        first_copy[rows] = first
         return first_copy
 
+    @cached_property
+    def repeats(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Positions of the rows whose content an earlier row has, and of the first such row.
 
+        Examples
+        --------
+        >>> print(Pool(np.array([[5.0], [7.0], [5.0], [5.0]])).repeats)
+        (array([2, 3]), array([0, 0]))
+        """
+        keys = self.keys
+        order = sorted_places(keys)  # stable: the first copy leads
+        leads = np.ones(len(order), dtype=bool)
+        for block in cut(len(order) - 1, _COMPARED):
+            own = keys[order[block.start : block.stop + 1]]
+            leads[block.start + 1 : block.stop + 1] = (own[1:] != own[:-1]).any(axis=1)
+        del keys
+        later = np.flatnonzero(~leads)
+        if not len(later):
+            return later, later
+        lead = np.maximum.accumulate(np.where(leads, np.arange(len(order)), 0))[later]
+        return order[later], order[lead]
+
+    def same_rows(self, other: Pool) -> bool:
+        """Whether another pool holds the same rows in the same order."""
+        if self.rows is other.rows:
+            return True
+        if isinstance(self.rows, PartitionedRows) and isinstance(other.rows, PartitionedRows):
+            return np.array_equal(self.rows.picked, other.rows.picked)
+        return len(self) == len(other) and np.array_equal(self.keys, other.keys)
+
+
+_COMPARED = 1 << 20
 _LABELS = ("y", "groups", "strata", "prediction", "loss")
 
 

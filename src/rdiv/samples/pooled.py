@@ -8,13 +8,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.errors import InputError
 from rdiv.samples.arguments import check_rng
+from rdiv.samples.fitting_rows import rows_to_fit
+from rdiv.samples.grouping import FEWEST_UNITS
 from rdiv.samples.partitioned import PartitionedRows
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import Keys, digest, sorted_digest, sorted_places
 
 __all__ = [
     "Entropy",
+    "LookedAt",
     "PooledSamples",
     "Stage",
     "canonical_order",
@@ -78,6 +82,29 @@ class PooledSamples:
         rows = rows[whole]
         return rows[sorted_places(self.own_keys(rows))]
 
+    def looked_at(self, most: int) -> LookedAt:
+        """At most so many rows, chosen by their keys, in memory.
+
+        Examples
+        --------
+        >>> from rdiv.samples import pool_samples
+        >>> pooled = pool_samples([[float(k)] for k in range(9)], [[0.5], [1.5], [2.5]], rng=0)
+        >>> print(len(pooled.looked_at(8).rows), pooled.looked_at(12).whole)
+        8 True
+        """
+        n = len(self.pool)
+        if n <= most:
+            return LookedAt(np.arange(n), self.at_hand(), n)
+        rows = rows_to_fit(self.pool.keys[:, 0], most)
+        in_p = int(self.is_p[rows].sum())
+        if min(in_p, most - in_p) < FEWEST_UNITS:
+            raise InputError(
+                f"of {most} rows that are looked at, {in_p} are of the reference and "
+                f"{most - in_p} of current, too few of one of them; raise sample_rows, or compare "
+                "samples of more even sizes."
+            )
+        return LookedAt(rows, self.part(rows).at_hand(), n)
+
     def own_keys(self, rows: NDArray[np.intp]) -> Keys:
         """Hash of some rows without their targets and losses."""
         if self.input_keys is not None:
@@ -97,6 +124,49 @@ class PooledSamples:
         """Generator that depends on the seed and the rows of p alone, without their targets."""
         known = sorted_digest(self.own_keys(np.flatnonzero(self.is_p)))
         return np.random.default_rng(np.random.SeedSequence((self.seed, known)))
+
+
+@dataclass(frozen=True, eq=False)
+class LookedAt:
+    """Rows of a pool that all is asked of which needs them in memory together.
+
+    Parameters
+    ----------
+    rows : (m,) integers
+        Their places in the pool, ascending.
+    samples : PooledSamples
+        These rows.
+    total : int
+        Rows of the pool.
+    """
+
+    rows: NDArray[np.intp]
+    samples: PooledSamples
+    total: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether they are all rows."""
+        return len(self.rows) == self.total
+
+    def inside(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Of some rows of the pool: which are looked at, and their places among those.
+
+        Parameters
+        ----------
+        rows : (k,) integers
+            Places in the pool, ascending.
+        """
+        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        which = np.flatnonzero(self.rows[at] == rows)
+        return which, at[which]
+
+    def units(self, pool: Pool) -> NDArray[np.intp]:
+        """Places of what is permuted (rows or groups) among that of the pool."""
+        own = self.samples.pool.groups
+        if pool.groups is None or own is None:
+            return self.rows
+        return np.searchsorted(np.unique(pool.groups), np.unique(own))
 
 
 def resolve_seed(rng: int | np.integer | np.random.Generator | None) -> int:
