@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rdiv.planning.result import Plan
     from rdiv.results import TwoSampleResult
     from rdiv.samples.files import read
+    from rdiv.samples.partitions import scan
     from rdiv.studies.power import PowerStudy, power_study
     from rdiv.two_sample import r_divergence, two_sample_test
 
@@ -57,6 +58,7 @@ __all__ = [
     "report",
     "reproduction",
     "samples",
+    "scan",
     "sources",
     "studies",
     "theory",
@@ -80,6 +82,7 @@ _HOMES = {
     "power_study": "rdiv.studies.power",
     "r_divergence": "rdiv.two_sample",
     "read": "rdiv.samples.files",
+    "scan": "rdiv.samples.partitions",
     "two_sample_test": "rdiv.two_sample",
 }
 _PACKAGES = (

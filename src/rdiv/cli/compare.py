@@ -24,6 +24,7 @@ from rdiv.cli.compare_options import (
     Permutations,
     Predictions,
     Retrain,
+    SampleRows,
     TrainFile,
     TrainShare,
     check_min_gap,
@@ -79,6 +80,7 @@ def compare_samples(
     task: Task = None,
     folds: Folds = 5,
     fit_rows: FitRows = None,
+    sample_rows: SampleRows = None,
     groups: Groups = None,
     strata: Strata = None,
     by: By = None,
@@ -119,12 +121,16 @@ def compare_samples(
         "strata": strata, "alpha": alpha, "rng": seed, "n_jobs": jobs,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
     }  # fmt: skip
-    if fit_rows is not None:
-        settings["fit_rows"] = fit_rows
+    for name, rows in (("fit_rows", fit_rows), ("sample_rows", sample_rows)):
+        if rows is not None:
+            settings[name] = rows
     with stages() as stage:
         stage("reading")
         hashed = html is not None
-        inputs = [read_input(path, data_dir, max_decompressed, hashed=hashed) for path in tables]
+        inputs = [
+            read_input(path, data_dir, max_decompressed, hashed=hashed, large=path != train)
+            for path in tables
+        ]
         samples, table = inputs[: 1 + len(current)], inputs[1 + len(current) :]
         settings |= asked.settings(_columns(samples))
         settings["drop"] = _dropped(drop or [], samples, table)

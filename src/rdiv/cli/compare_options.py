@@ -27,6 +27,7 @@ __all__ = [
     "Permutations",
     "Predictions",
     "Retrain",
+    "SampleRows",
     "TrainFile",
     "TrainShare",
     "check_min_gap",
@@ -107,6 +108,16 @@ FitRows = Annotated[
         metavar="N",
         help="Of more than N rows, fit models to N, chosen by a hash of their content (kde to at "
         "most 20000); all rows are still judged. By default 1000000.",
+        show_default=False,
+    ),
+]
+SampleRows = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Of more than N rows, look at N, chosen in the same way, for the score question, the "
+        "inputs and what carries the shift; gaps and their tests are those of all rows. By default "
+        "2000000.",
         show_default=False,
     ),
 ]

@@ -124,6 +124,7 @@ _OPTIONS = {
     "max_decompressed": "--max-decompressed",
     "train_share": "--train-share",
     "fit_rows": "--fit-rows",
+    "sample_rows": "--sample-rows",
     "equivalence_margin": "--equivalence-margin",
     "not_worse_than": "--not-worse-than",
     "n_resamples": "--resamples",

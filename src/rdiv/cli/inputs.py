@@ -17,6 +17,9 @@ __all__ = ["STANDARD_INPUT", "Input", "read_input", "read_sample"]
 
 STANDARD_INPUT = "-"
 
+LARGE_FILE = 1 << 29
+"""Bytes (512 MiB) from which on a file is read in partitions; the result is the same."""
+
 _SIGNS = {
     b"PAR1": "parquet",
     b"ARROW1": "feather",
@@ -52,7 +55,8 @@ def read_sample(path: str, data_dir: str | None, most: int | None = None) -> Any
     Parameters
     ----------
     path : str
-        A file, ``file.npz::name``, or ``-`` for standard input.
+        A file, a directory or pattern of files, an address, ``file.npz::name``, or ``-`` for
+        standard input.
     data_dir : str or None
         Folder to search when the path does not exist.
     most : int, optional
@@ -62,11 +66,24 @@ def read_sample(path: str, data_dir: str | None, most: int | None = None) -> Any
 
 
 def read_input(
-    path: str, data_dir: str | None, most: int | None = None, *, hashed: bool = False
+    path: str,
+    data_dir: str | None,
+    most: int | None = None,
+    *,
+    hashed: bool = False,
+    large: bool = False,
 ) -> Input:
-    """Read one sample, and hash its bytes for the report if that is asked; see `read_sample`."""
+    """Read one sample, and hash its bytes for the report if that is asked; see `read_sample`.
+
+    Directories, patterns and addresses are tables in partitions, which are read later; so are large
+    files, where that is asked for. Nothing of them is hashed.
+    """
     if path == STANDARD_INPUT:
         return _read_standard_input(most, hashed)
+    if _in_partitions(path, large):
+        from rdiv.samples.partitions import scan
+
+        return Input(scan(path), os.path.basename(path.rstrip("/")), path)
     try:
         found = _recorded(path, data_dir, most, hashed)
     except OSError as error:
@@ -74,6 +91,19 @@ def read_input(
             raise
         raise InputError(f"{path} could not be read: {error.strerror}; check the file.") from error
     return Input(found.sample, os.path.basename(path), path, found.fingerprint)
+
+
+def _in_partitions(path: str, large: bool) -> bool:
+    """Whether a table is to be read in partitions."""
+    import glob
+
+    from rdiv.samples.partition_files import is_remote, reads_in_partitions
+
+    if is_remote(path) or os.path.isdir(path):
+        return True
+    if not os.path.exists(path):
+        return glob.has_magic(path) and "::" not in path
+    return large and reads_in_partitions(path) and os.path.getsize(path) > LARGE_FILE
 
 
 def _recorded(path: str, data_dir: str | None, most: int | None, hashed: bool) -> Recorded:

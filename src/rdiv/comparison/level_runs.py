@@ -18,6 +18,7 @@ from rdiv.inference.widened import loss_shape, widened_interval
 from rdiv.results import plain
 from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import as_frame, is_frame, stack
+from rdiv.samples.partitions import Partitions
 from rdiv.samples.sample import as_sample
 
 __all__ = ["FEWEST_LEVELS", "LevelRun", "joined", "judge_runs", "why_no_runs"]
@@ -118,6 +119,8 @@ def why_no_runs(
         return f"more than {MOST_LEVELS} levels"
     if strata is not None:
         return "strata"
+    if any(isinstance(sample, Partitions) for sample in samples.values()):
+        return "tables that are read in partitions"
     known = [as_sample(sample, name).x for name, sample in samples.items()]
     if any(isinstance(x, DatasetRows) for x in known):
         return "datasets that cannot be joined"

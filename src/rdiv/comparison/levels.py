@@ -24,10 +24,12 @@ from rdiv.inference.multiplicity import CORRECTIONS, Correction
 from rdiv.names import chosen_from
 from rdiv.progress import counting
 from rdiv.samples.arguments import check_settings
-from rdiv.samples.fitting_rows import FIT_ROWS
+from rdiv.samples.fitting_rows import FIT_ROWS, SAMPLE_ROWS
 from rdiv.samples.frames import as_frame, is_frame, python_values
 from rdiv.samples.grouping import FEWEST_UNITS, Design
 from rdiv.samples.logged import Prediction
+from rdiv.samples.partition_pooling import in_memory_if_small
+from rdiv.samples.partitions import Partitions
 from rdiv.samples.pooling import resolve_seed
 from rdiv.samples.sample import as_sample
 from rdiv.threads import one_thread
@@ -56,6 +58,7 @@ def compare_many(
     folds: int | None = DEFAULT_FOLDS,
     train_share: float = 0.5,
     fit_rows: int = FIT_ROWS,
+    sample_rows: int = SAMPLE_ROWS,
     groups: str | None = None,
     strata: str | None = None,
     alpha: float = 0.05,
@@ -103,10 +106,15 @@ def compare_many(
     check_settings(
         by=by, correction=correction, target=target, task=task, folds=folds, groups=groups,
         strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs, drop=drop, loss=loss, fit_rows=fit_rows,
+        sample_rows=sample_rows,
         n_resamples=DEFAULT_RESAMPLES if n_resamples is None else n_resamples,
     )  # fmt: skip
+    reference = in_memory_if_small(reference, "reference", sample_rows)
+    if by is not None:
+        current = in_memory_if_small(current, "current", sample_rows)
     reference, samples = _levels(reference, current, by, (target, groups, strata))
-    sizes = {name: len(as_sample(sample, name).x) for name, sample in samples.items()}
+    samples = {name: in_memory_if_small(one, name, sample_rows) for name, one in samples.items()}
+    sizes = {name: _rows_of(sample, name) for name, sample in samples.items()}
     short = {name: _shortage(samples[name], rows, groups) for name, rows in sizes.items()}
     tested = [name for name in sizes if short[name] is None]
     if not tested:
@@ -119,7 +127,8 @@ def compare_many(
     settings: dict[str, Any] = {
         "model": model, "target": target, "prediction": prediction, "loss": loss,
         "retrain": retrain, "drop": drop, "task": task, "folds": folds,
-        "train_share": train_share, "fit_rows": fit_rows, "groups": groups, "strata": strata,
+        "train_share": train_share, "fit_rows": fit_rows, "sample_rows": sample_rows,
+        "sample_rows": sample_rows, "groups": groups, "strata": strata,
         "drivers": drivers,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
         "n_jobs": n_jobs, **family.settings(),
@@ -159,6 +168,7 @@ def compare_models(
     folds: int | None = DEFAULT_FOLDS,
     train_share: float = 0.5,
     fit_rows: int = FIT_ROWS,
+    sample_rows: int = SAMPLE_ROWS,
     groups: Design = None,
     strata: Design = None,
     alpha: float = 0.05,
@@ -199,6 +209,7 @@ def compare_models(
     check_settings(
         correction=correction, target=target, task=task, folds=folds, groups=groups,
         strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs, drop=drop, fit_rows=fit_rows,
+        sample_rows=sample_rows,
         n_resamples=DEFAULT_RESAMPLES if n_resamples is None else n_resamples,
     )  # fmt: skip
     if not isinstance(models, Mapping) or not models:
@@ -209,7 +220,8 @@ def compare_models(
     family = Family(len(models), alpha, correction, n_resamples, resolve_seed(rng))
     settings: dict[str, Any] = {
         "target": target, "retrain": retrain, "drop": drop, "task": task, "folds": folds,
-        "train_share": train_share, "fit_rows": fit_rows, "groups": groups, "strata": strata,
+        "train_share": train_share, "fit_rows": fit_rows, "sample_rows": sample_rows,
+        "sample_rows": sample_rows, "groups": groups, "strata": strata,
         "drivers": drivers,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
         "n_jobs": n_jobs, **family.settings(),
@@ -352,14 +364,23 @@ def _levels(
                 f"column, got {type(current).__name__}."
             )
         return reference, {str(name): sample for name, sample in current.items()}
-    if not is_frame(current) or not is_frame(reference):
+    if isinstance(current, Partitions):
+        raise InputError(
+            f"by={by!r} splits a current table in memory, and this one has more rows than "
+            "sample_rows; give one table for each level instead."
+        )
+    if not is_frame(current) or not (is_frame(reference) or isinstance(reference, Partitions)):
         raise InputTypeError(f"by={by!r} names a column of a frame, got arrays; pass frames.")
     if by in taken:
         raise InputError(f"by={by!r} is the target, groups or strata column; choose another one.")
-    return _split(as_frame(reference), as_frame(current), by)
+    if isinstance(reference, Partitions):
+        return reference.without([by]), _split(as_frame(current), by)
+    reference = as_frame(reference)
+    reference = reference.drop(by) if by in reference.columns else reference
+    return reference.to_native(), _split(as_frame(current), by)
 
 
-def _split(reference: Any, current: Any, by: str) -> tuple[Any, dict[str, Any]]:
+def _split(current: Any, by: str) -> dict[str, Any]:
     if by not in current.columns:
         raise InputError(f"the column {by!r} of by= is not in current; check the name.")
     places: dict[Any, list[int]] = {}
@@ -368,9 +389,11 @@ def _split(reference: Any, current: Any, by: str) -> tuple[Any, dict[str, Any]]:
     ordered = [*sorted(value for value in places if value is not None)]
     ordered += [None] if None in places else []
     inputs = current.drop(by)
-    samples = {_name(value): inputs[np.array(places[value])].to_native() for value in ordered}
-    reference = reference.drop(by) if by in reference.columns else reference
-    return reference.to_native(), samples
+    return {_name(value): inputs[np.array(places[value])].to_native() for value in ordered}
+
+
+def _rows_of(sample: Any, name: str) -> int:
+    return sample.rows if isinstance(sample, Partitions) else len(as_sample(sample, name).x)
 
 
 def _name(value: Any) -> str:
@@ -412,7 +435,7 @@ def _run_of_levels(
     """Test consecutive levels together, by the model that the verdict of a level is about."""
     task = one.notes["task"]
     names = ("model", "target", "prediction", "loss", "retrain", "drop", "folds", "groups")
-    given = {name: settings[name] for name in (*names, "strata", "rng", "n_jobs", "fit_rows")}
+    given = {name: settings[name] for name in (*names, "strata", "rng", "n_jobs", "fit_rows", "sample_rows")}
     permutations = PermutationSettings(settings["alpha"], settings["n_resamples"])
     with one_thread():
         models, pooled = admit(

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from rdiv.samples.files import read
+from rdiv.samples.partitions import Partitions, scan
 from rdiv.samples.pool import Pool, require_finite
 from rdiv.samples.pooling import PooledSamples, pool_samples, resolve_seed
 
-__all__ = ["Pool", "PooledSamples", "pool_samples", "read", "require_finite", "resolve_seed"]
+__all__ = [
+    "Partitions",
+    "Pool",
+    "PooledSamples",
+    "pool_samples",
+    "read",
+    "require_finite",
+    "resolve_seed",
+    "scan",
+]

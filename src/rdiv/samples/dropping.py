@@ -11,6 +11,7 @@ import numpy as np
 from rdiv.errors import InputError
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.datasets import DatasetRows
+from rdiv.samples.partitions import Partitions, as_partitions
 from rdiv.samples.sample import as_sample
 
 if TYPE_CHECKING:
@@ -77,8 +78,11 @@ def drop_columns(
     return _without(p, frames[0], names, "p"), _without(q, frames[1], names, "q")
 
 
-def _frame(given: Any, name: str) -> Frame:
-    """The inputs of a sample as a frame in narwhals."""
+def _frame(given: Any, name: str) -> Frame | Partitions:
+    """The inputs of a sample as a frame in narwhals, or as a table in partitions."""
+    table = as_partitions(given, name)
+    if table is not None:
+        return table
     x = as_sample(given, name).x
     if isinstance(x, np.ndarray | DatasetRows):
         raise InputError(
@@ -89,12 +93,14 @@ def _frame(given: Any, name: str) -> Frame:
     return frame
 
 
-def _without(given: Any, frame: Frame, names: list[str], sample: str) -> Any:
+def _without(given: Any, frame: Frame | Partitions, names: list[str], sample: str) -> Any:
     gone = [name for name in names if name in frame.columns]
     if not gone:
         return given
     if len(gone) == len(frame.columns):  # such a frame would forget how many rows it has
         raise InputError(f"drop= leaves no column in {sample}; keep at least one.")
+    if isinstance(frame, Partitions):
+        return frame.without(gone)
     native = frame.drop(gone).to_native()
     return (native, given[1]) if isinstance(given, tuple) else native
 

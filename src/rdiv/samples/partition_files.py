@@ -15,7 +15,14 @@ from rdiv.samples.csv_parts import csv_frames, csv_readings
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["BLOCK_ROWS", "is_remote", "lazy_frames", "parts_of_files", "remote_parts"]
+__all__ = [
+    "BLOCK_ROWS",
+    "is_remote",
+    "lazy_frames",
+    "parts_of_files",
+    "reads_in_partitions",
+    "remote_parts",
+]
 
 BLOCK_ROWS = 1 << 16
 """Most rows of a table that are in memory at a time while it is read."""
@@ -38,6 +45,17 @@ def is_remote(source: str) -> bool:
     True False
     """
     return source.lower().startswith(_REMOTE)
+
+
+def reads_in_partitions(source: str) -> bool:
+    """Whether a file is of a format that can be read in partitions.
+
+    Examples
+    --------
+    >>> print(reads_in_partitions("a.parquet"), reads_in_partitions("a.npz"))
+    True False
+    """
+    return _KINDS.get(Path(source.lower().removesuffix(".gz")).suffix) is not None
 
 
 def remote_parts(source: str) -> list[Named]:

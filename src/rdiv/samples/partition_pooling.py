@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -25,7 +25,16 @@ from rdiv.samples.rows import TableRows
 from rdiv.samples.sample import target_values
 from rdiv.samples.survey import Survey, agreed_reading, converted_alike, survey
 
-__all__ = ["Coded", "Tables", "read_tables", "surveyed", "tables_of"]
+__all__ = [
+    "Coded",
+    "Roles",
+    "Tables",
+    "in_memory_if_small",
+    "read_tables",
+    "surveyed",
+    "tables_of",
+    "whole_frames",
+]
 
 BYTES_PER_ROW = 72
 """Keys (twice 16), order, place, losses of two models and what is sorted on the way."""
@@ -86,6 +95,19 @@ def reading_rows_without_total() -> Any:
             yield at
 
     return showing()
+
+
+def in_memory_if_small(sample: Any, name: str, most: int) -> Any:
+    """A table in partitions as a frame where it has few rows; else with its rows counted.
+
+    Anything else comes back as it is.
+    """
+    table = as_partitions(sample, name)
+    if table is None:
+        return sample
+    with reading_rows_without_total() as at:
+        found = survey(table, most, at)
+    return replace(table, rows=found.total) if found.frames is None else found.whole()
 
 
 def whole_frames(p: Survey, q: Survey) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Part", "Partitions", "as_partitions", "scan"]
 
+EMPTY = "{} holds no rows; check how it was written."
 _ADVICE = "see that it stays as it is while rdiv reads it, and that it is complete"
 
 
@@ -47,21 +48,40 @@ class Partitions:
     source : str
         What messages call the table.
     parts : tuple of Part
+    dropped : set of str
+        Columns that are left out.
+    rows : int, optional
+        How many there are, where they were counted.
     """
 
     source: str
     parts: tuple[Part, ...] = field(repr=False)
+    dropped: frozenset[str] = frozenset()
+    rows: int | None = None
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns, from the first part."""
         return list(self.first().columns)
 
+    def without(self, columns: Iterable[str]) -> Partitions:
+        """The same table without some of its columns."""
+        return replace(self, dropped=self.dropped | frozenset(columns))
+
+    def whole(self) -> Any:
+        """All rows as one native frame in memory."""
+        import narwhals.stable.v2 as nw
+
+        frames = [as_frame(frame) for frame in self.frames()]
+        if not frames:
+            raise InputError(EMPTY.format(self.source))
+        return frames[0].to_native() if len(frames) == 1 else nw.concat(frames).to_native()
+
     def first(self) -> Frame:
         """The first rows, at most `BLOCK_ROWS`."""
         for frame in self.frames():
             return as_frame(frame)
-        raise InputError(f"{self.source} holds no rows; check how it was written.")
+        raise InputError(EMPTY.format(self.source))
 
     def frames(self) -> Iterator[Any]:
         """Native frames of at most `BLOCK_ROWS` rows, in the order of the parts.
@@ -79,6 +99,8 @@ class Partitions:
         part = self.parts[k]
         for frame in _guarded(part):
             wrapped = _as_table(frame, part.name)
+            gone = [name for name in wrapped.columns if name in self.dropped]
+            wrapped = wrapped.drop(gone) if gone else wrapped
             if not len(wrapped):
                 continue
             schema = dict(wrapped.schema)

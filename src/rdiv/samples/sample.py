@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.samples.arguments import described
 from rdiv.samples.datasets import MapStyle, is_torch_dataset, plain_array, read_dataset
 from rdiv.samples.frames import as_frame, is_frame, quoted
+from rdiv.samples.partitions import as_partitions
 
 __all__ = [
     "TASKS",
@@ -176,7 +177,8 @@ def as_sample(obj: Any, name: str) -> Sample:
         return Sample(_rows(obj[0], name), target_values(plain_array(obj[1])))
     if is_torch_dataset(obj):
         return _dataset(obj, name)
-    return Sample(_rows(obj, name))
+    table = as_partitions(obj, name)
+    return Sample(_rows(obj if table is None else table.whole(), name))
 
 
 def has_target(sample: object, target: str | None) -> bool:
@@ -208,14 +210,15 @@ def _refuse_other_things(obj: Any, name: str) -> None:
     """Things that are no rows but could become some: say how."""
     hint = None
     if isinstance(obj, str | os.PathLike):
-        hint = f"read the file first, with rdiv.read({os.fspath(obj)!r})"
+        hint = (
+            f"read the file first, with rdiv.read({os.fspath(obj)!r}), or in partitions with "
+            "rdiv.scan"
+        )
     elif isinstance(obj, Mapping):
         hint = "make a frame of it, such as pandas.DataFrame(...)"
     elif hasattr(obj, "toarray") and hasattr(obj, "nnz"):
         hint = "sparse rows must be made dense, with .toarray()"
-    elif type(obj).__name__ == "LazyFrame" and hasattr(obj, "collect"):
-        hint = "its rows are not there yet; call .collect() first"
-    elif obj is None or isinstance(obj, bytes | set | frozenset | Iterator) or callable(obj):
+    elif obj is None or isinstance(obj, bytes | set | frozenset) or callable(obj):
         hint = "pass the rows themselves"
     if hint is not None:
         raise InputTypeError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdiv.errors import InputError, MissingExtraError
 from rdiv.samples.frames import as_frame, cast_column, common_type, without_objects
-from rdiv.samples.partitions import Partitions
+from rdiv.samples.partitions import EMPTY, Partitions
 
 if TYPE_CHECKING:
     from rdiv.samples.frames import Frame
@@ -108,7 +108,7 @@ def survey(table: Partitions, most: int, at: Callable[[int], None] | None = None
             if at is not None:
                 at(len(wrapped))
     if not found.total:
-        raise InputError(f"{table.source} holds no rows; check how it was written.")
+        raise InputError(EMPTY.format(table.source))
     return found
 
 
