@@ -11,6 +11,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -319,8 +320,7 @@ def page(journal: Journal, scale: float) -> Iterator[str]:
     head = INTRO.format(p=SIZES[0], q=SIZES[1], resamples=RESAMPLES, seed=SEED)
     yield from head.split("\n")
     lines: list[tuple[str, Callable[[int], float], int, bool]] = [
-        (name, lambda i, name=name: null_pvalue(name, i), many(DRAWS), cell.ties)
-        for name, cell in CELLS.items()
+        (name, partial(null_pvalue, name), many(DRAWS), cell.ties) for name, cell in CELLS.items()
     ]
     lines.append(("ridge, one pool, the same seed", fixed_pool, many(DRAWS), False))
     lines += [(f"broken: {name}", run, many(BROKEN_DRAWS), True) for name, run in BROKEN.items()]
@@ -333,9 +333,7 @@ def page(journal: Journal, scale: float) -> Iterator[str]:
     yield from EXPECTED.split("\n")
     for name, design in DESIGNS.items():
         draws = many(COVERAGE_DRAWS)
-        rows = np.array(
-            parts(journal, f"expected: {name}", lambda i, name=name: expected_row(name, i), draws)
-        )
+        rows = np.array(parts(journal, f"expected: {name}", partial(expected_row, name), draws))
         kept = rows[rows[:, 0] < 2]
         rate = kept[:, 0].mean()
         word = "holds" if BOUNDS[0] <= rate <= BOUNDS[1] else "MISSES"
@@ -347,9 +345,7 @@ def page(journal: Journal, scale: float) -> Iterator[str]:
     yield from PPI.split("\n")
     for name, case in POWERED.items():
         draws = many(POWERED_DRAWS)
-        rows = np.array(
-            parts(journal, f"powered: {name}", lambda i, name=name: powered_row(name, i), draws)
-        )
+        rows = np.array(parts(journal, f"powered: {name}", partial(powered_row, name), draws))
         width = (rows[:, 2] / rows[:, 3]).mean()
         most = 0.8 if case.share >= 0.5 and case.unlabelled > 10 * case.labelled else 1.03
         right = BOUNDS[0] <= rows[:, 0].mean() <= BOUNDS[1] and width <= most
