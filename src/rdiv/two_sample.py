@@ -339,7 +339,7 @@ def split_reference(
     rows = rows_to_compare(pooled.is_p, part, pool.strata)
     _check_parts(pooled, part, rows)
     digests = [sorted_digest(pool.keys_of(at)) for at in (part, rows)]
-    train = prepared_on(pool.anew(part), fit_rows)
+    train = prepared_on(pooled.with_labels(part, anew=True), fit_rows)
     return ReferenceSplit(train, pooled.part(rows, (pooled.seed, *digests)), rows)
 
 

@@ -15,7 +15,14 @@ from rdiv.inference.intervals import Estimate
 from rdiv.inference.mean_difference import difference_of_means
 from rdiv.models.cross_fit import fold_of_rows
 
-__all__ = ["FEWEST_EFFECTIVE", "LEAST_COVERED", "Split", "residual_variance", "split_gap"]
+__all__ = [
+    "FEWEST_EFFECTIVE",
+    "LEAST_COVERED",
+    "Split",
+    "no_overlap",
+    "residual_variance",
+    "split_gap",
+]
 
 Floats = NDArray[np.float64]
 
@@ -81,7 +88,7 @@ def split_gap(
     fold = fold_of_rows(samples.pool, FOLDS, rng)
     ratio = density_ratio(expected.features, samples.is_p, fold, rng)
     if ratio.effective_rows < FEWEST_EFFECTIVE or ratio.covered < LEAST_COVERED:
-        return _no_overlap(ratio)
+        return no_overlap(ratio)
     is_p, losses, g = samples.is_p, answer.losses, expected.values
     rest, weights = losses - g, ratio.weights
     groups = samples.pool.groups
@@ -125,7 +132,8 @@ def residual_variance(losses: Floats, g: Floats) -> Floats:
     return variance
 
 
-def _no_overlap(ratio: DensityRatio) -> str:
+def no_overlap(ratio: DensityRatio) -> str:
+    """That samples do not overlap, with the numbers that say so."""
     return (
         "no overlap: the inputs of the samples differ so much that no loss at equal inputs can be "
         f"compared ({ratio.effective_rows:.0f} effective reference rows, {100 * ratio.covered:.0f} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -76,7 +76,7 @@ class Model(Protocol):
     --------
     A model in six lines: the distance to the pooled mean.
 
-    >>> from dataclasses import dataclass
+    >>> from dataclasses import dataclass, replace
     >>> @dataclass(frozen=True)
     ... class Centre:
     ...     mean: object = None
@@ -239,8 +239,10 @@ def predictions_of(fitted: FittedModel, pool: Pool) -> NDArray[np.float64] | Non
         found = probabilities_of(fitted)
         return None if found is None else found(pool)
     residuals = residuals_of(fitted)
-    if residuals is None or pool.y is None:
+    if residuals is None or pool.task != "regression":
         return None
+    if pool.y is None:  # rows without a target: the residual around 0 is the prediction
+        return residuals(replace(pool, y=np.zeros(len(pool))))[:, :1] / 2
     return pool.y[:, None] + residuals(pool)[:, :1] / 2  # of the squared error
 
 
@@ -370,7 +372,8 @@ def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
     """The losses a model gave, refused if they are not one finite number per row.
 
     Rows with the same content get the same loss, that of the first of them: a loss that depends on
-    the position must not separate the samples.
+    the position must not separate the samples. Keys that do not know the target make no rows alike
+    whose targets differ.
     """
     values = np.asarray(losses, dtype=np.float64)
     if values.shape != (len(pool),):
@@ -384,6 +387,10 @@ def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
             "check the inputs or use a model with more regularisation."
         )
     rows, first = pool.repeats
+    for own in (pool.y, pool.loss):
+        if own is not None:
+            alike = own[rows] == own[first]
+            rows, first = rows[alike], first[alike]
     if len(rows):
         values = values.copy()
         values[rows] = values[first]

@@ -51,6 +51,10 @@ def gaps_chart(found: Comparison, key: str = "gaps") -> Chart | None:
     title += " and what retraining changes" if retrained else ""
     level = amount(100 * (1 - found.results[found.leading].alpha), 6)
     caption = "Gap: the mean loss on current minus that on reference. "
+    if found.labels == "none":
+        title = "The expected gap"
+        caption = "Expected gap: the mean loss on current minus that on reference, if the relation "
+        caption += "between inputs and target holds. "
     if retrained:
         caption += "Retraining: the loss of the shared model minus that of the model in use. "
     caption += (
@@ -77,6 +81,12 @@ def gap_lines(found: Comparison) -> list[Line]:
     ):
         if gap is not None:
             lines.append(_line(name, gap, *((None, None) if span is None else span)))
+    expected = found.expected
+    if expected is not None and expected.covered_gap not in (None, expected.gap):
+        assert expected.covered_gap is not None
+        lines.append(_line("on the covered part", *expected.covered_gap))
+    if found.labelled is not None and found.labelled.labelled_gap is not None:
+        lines.insert(1, _line("labelled rows alone", *found.labelled.labelled_gap))
     if found.retraining is not None:
         for side in ("current", "reference"):
             won = getattr(found.retraining, side)

@@ -131,7 +131,10 @@ def agreed(p: Frame, q: Frame, names: tuple[str, str] = ("p", "q")) -> tuple[Fra
             continue
         dtype = common_type(name, p[name], q[name], names)
         if dtype is not None:
-            p, q = p.with_columns(cast_column(p[name], dtype)), q.with_columns(cast_column(q[name], dtype))
+            p, q = (
+                p.with_columns(cast_column(p[name], dtype)),
+                q.with_columns(cast_column(q[name], dtype)),
+            )
     return p, q
 
 

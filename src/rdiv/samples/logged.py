@@ -15,7 +15,7 @@ from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import python_values, quoted
 from rdiv.samples.sample import Task
 
-__all__ = ["Logged", "Prediction", "logged_numbers", "read_logged"]
+__all__ = ["Logged", "Prediction", "logged_losses", "logged_numbers", "read_logged"]
 
 Prediction = str | Mapping[Any, str] | None
 """A column's name, or one column per class."""
@@ -173,9 +173,14 @@ def read_logged(
     predictions = {label: python_values(x[name]) for label, name in columns.items()}
     losses = None
     if loss is not None:
-        losses = logged_numbers(python_values(x[loss]), f"the loss column {loss!r}", n_p)
+        losses = logged_losses(x[loss], loss, n_p)
     taken = [*columns.values(), *([] if loss is None else [loss])]
     return x.drop(taken), Logged(predictions, losses, n_p)
+
+
+def logged_losses(column: Any, name: str, n_p: int) -> NDArray[np.float64]:
+    """The values of a column of losses; none may be missing."""
+    return logged_numbers(python_values(column), f"the loss column {name!r}", n_p)
 
 
 def _by_text(item: tuple[Any, Any]) -> str:
@@ -190,9 +195,7 @@ def _as_array(values: list[Any] | NDArray[Any]) -> NDArray[Any]:
     return np.array([str(value) for value in values])
 
 
-def logged_numbers(
-    values: list[Any] | NDArray[Any], what: str, n_p: int
-) -> NDArray[np.float64]:
+def logged_numbers(values: list[Any] | NDArray[Any], what: str, n_p: int) -> NDArray[np.float64]:
     """Logged values as numbers, none of them missing."""
     _refuse_missing(values, what, n_p)
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":

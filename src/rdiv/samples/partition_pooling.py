@@ -31,6 +31,7 @@ __all__ = [
     "Tables",
     "in_memory_if_small",
     "read_tables",
+    "read_where_few",
     "surveyed",
     "tables_of",
     "whole_frames",
@@ -108,6 +109,46 @@ def in_memory_if_small(sample: Any, name: str, most: int) -> Any:
     with reading_rows_without_total() as at:
         found = survey(table, most, at)
     return replace(table, rows=found.total) if found.frames is None else found.whole()
+
+
+def read_where_few(
+    tables: tuple[Partitions, Partitions], most: int, named: Mapping[str, str | None]
+) -> tuple[Any, Any]:
+    """Both tables as frames where they have few rows together, else as they are.
+
+    Larger ones need all of their labels: what is expected without them is learned and judged in
+    memory.
+
+    Parameters
+    ----------
+    tables : pair of Partitions
+    most : int
+        Rows of both up to which they are read.
+    named : mapping
+        Columns of labels by what they are called.
+    """
+    left, kept = most, []
+    for table in tables:
+        own = []
+        for frame in table.frames():
+            left -= len(frame)
+            if left < 0:
+                break
+            own.append(as_frame(frame))
+        kept.append(own)
+    if left >= 0 and all(kept):
+        import narwhals.stable.v2 as nw
+
+        p, q = (nw.concat(own).to_native() for own in kept)
+        return converted_alike(p, q)
+    there = set(tables[1].columns)
+    for role, name in named.items():
+        if name is not None and name not in there:
+            raise InputError(
+                f"the {role} column {name!r} is not in q; without labels both tables must fit into "
+                f"memory, in at most {most} rows together, so give fewer rows or wait for labels."
+            )
+    return tables
 
 
 def whole_frames(p: Survey, q: Survey) -> tuple[Any, Any]:
@@ -307,7 +348,9 @@ def read_tables(p: Survey, q: Survey, roles: Roles) -> Tables:
     head = FrameRows(source.inputs(source.reading(p.table.first().to_native())).to_native())
     table = PartitionedTable(source, rows, keys, own, tuple(head.columns), head.left_out)
     found = {name: column.joined(f"the {name} column") for name, column in columns.items()}
-    logged = {label: column.joined("the prediction column") for label, column in predictions.items()}
+    logged = {
+        label: column.joined("the prediction column") for label, column in predictions.items()
+    }
     return Tables(
         table, (p.total, q.total), predictions={k: v for k, v in logged.items() if v is not None},
         **found,

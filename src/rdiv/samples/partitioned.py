@@ -200,9 +200,7 @@ class PartitionedRows:
 
     def like(self, other: Any) -> PartitionedRows:
         teacher = other.teaches()
-        return (
-            self if teacher is self else PartitionedRows(self.table, self.picked, teacher)
-        )
+        return self if teacher is self else PartitionedRows(self.table, self.picked, teacher)
 
     def teaches(self) -> Teacher:
         """What decides how these rows become numbers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from rdiv.samples.row_keys import Keys, digest, sorted_digest, sorted_places
 
 __all__ = [
     "Entropy",
+    "LabelsApart",
     "LookedAt",
     "PooledSamples",
     "Stage",
@@ -32,6 +33,34 @@ _STAGES: tuple[Stage, ...] = (
 )  # fmt: skip
 
 Entropy = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelsApart:
+    """Targets and logged losses of the reference, apart from a pool that is blind to them.
+
+    Current rows have none. Keys, order, streams and part A are made without them, so that nothing
+    in the pool tells a reference row from a current one.
+
+    Parameters
+    ----------
+    y : (n,) array, optional
+        Class codes or floats; those of current rows mean nothing.
+    loss : (n,) array, optional
+        Losses of a model in use; those of current rows mean nothing.
+    keys : (n, 2) array
+        Hash of every reference row with its target and loss, 0 for current rows: only the order of
+        reference rows with the same inputs depends on it.
+    """
+
+    y: NDArray[Any] | None
+    loss: NDArray[np.float64] | None
+    keys: Keys
+
+    def take(self, rows: NDArray[np.intp]) -> LabelsApart:
+        """Those of some rows."""
+        y, loss = (None if values is None else values[rows] for values in (self.y, self.loss))
+        return LabelsApart(y, loss, self.keys[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +80,8 @@ class PooledSamples:
     input_keys : (n, 2) array or None
         Hash of every row without its target and its loss; None for rows in partitions, whose table
         holds it.
+    apart : LabelsApart, optional
+        Where no current row has a label: the targets of the reference, which the pool lacks.
     """
 
     pool: Pool
@@ -59,6 +90,7 @@ class PooledSamples:
     seed: int
     entropy: Entropy
     input_keys: Keys | None
+    apart: LabelsApart | None = None
 
     def stream(self, stage: Stage) -> np.random.Generator:
         """A fresh generator for one stage; more draws in one stage never change another."""
@@ -73,13 +105,31 @@ class PooledSamples:
             places=self.places[rows],
             input_keys=None if self.input_keys is None else self.input_keys[rows],
             entropy=self.entropy if entropy is None else entropy,
+            apart=None if self.apart is None else self.apart.take(rows),
         )
+
+    def with_labels(self, rows: NDArray[np.intp], *, anew: bool = False) -> Pool:
+        """Reference rows with their targets and losses, where these are kept apart.
+
+        Parameters
+        ----------
+        rows : (m,) integers
+        anew : bool
+            Whether the rows get a preparation of their own.
+        """
+        pool = self.pool.anew(rows) if anew else self.pool.take(rows)
+        if self.apart is None:
+            return pool
+        if not self.is_p[rows].all():
+            raise InputError("only reference rows have labels here, got current rows too.")
+        own = self.apart.take(rows)
+        return replace(pool, y=own.y, loss=own.loss)
 
     def reference_order(self) -> NDArray[np.intp]:
         """Places of the rows of p, in an order that depends on their content alone."""
         rows = np.flatnonzero(self.is_p)
-        whole = sorted_places(self.pool.keys_of(rows))
-        rows = rows[whole]
+        known = self.pool.keys_of(rows) if self.apart is None else self.apart.keys[rows]
+        rows = rows[sorted_places(known)]
         return rows[sorted_places(self.own_keys(rows))]
 
     def looked_at(self, most: int) -> LookedAt:
@@ -190,8 +240,17 @@ def stage_stream(entropy: Entropy, stage: Stage) -> np.random.Generator:
     return np.random.default_rng(children[_STAGES.index(stage)])
 
 
-def canonical_order(keys: Keys, seed: int) -> tuple[NDArray[np.intp], Entropy]:
-    """The order of rows that forgets their files, and the entropy of the run."""
-    order = sorted_places(keys)
+def canonical_order(
+    keys: Keys, seed: int, beside: Keys | None = None
+) -> tuple[NDArray[np.intp], Entropy]:
+    """The order of rows that forgets their files, and the entropy of the run.
+
+    `beside` orders rows whose keys are the same, which get the same numbers in any case.
+    """
+    if beside is None:
+        order = sorted_places(keys)
+    else:
+        minor = sorted_places(beside)
+        order = minor[sorted_places(keys[minor])]
     entropy = (seed, digest(keys, order))
     return order[stage_stream(entropy, "shuffle").permutation(len(order))], entropy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,13 @@ from rdiv.errors import InputError, InputTypeError
 from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import check_columns, python_values, refuse_infinite, stack
 from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
-from rdiv.samples.logged import Logged, Prediction, logged_numbers, read_logged
+from rdiv.samples.logged import (
+    Logged,
+    Prediction,
+    logged_losses,
+    logged_numbers,
+    read_logged,
+)
 from rdiv.samples.partition_pooling import (
     Roles,
     Tables,
@@ -25,8 +32,9 @@ from rdiv.samples.partition_pooling import (
 )
 from rdiv.samples.partitioned import PartitionedRows, place_type
 from rdiv.samples.pool import Pool, content_keys
-from rdiv.samples.pooled import PooledSamples, canonical_order, resolve_seed
-from rdiv.samples.rows import as_rows
+from rdiv.samples.pooled import LabelsApart, PooledSamples, canonical_order, resolve_seed
+from rdiv.samples.row_keys import Keys
+from rdiv.samples.rows import Rows, as_rows
 from rdiv.samples.sample import (
     Sample,
     as_sample,
@@ -40,7 +48,14 @@ if TYPE_CHECKING:
     from rdiv.samples.frames import Frame
     from rdiv.samples.survey import Survey
 
-__all__ = ["PooledSamples", "pool_alone", "pool_samples", "resolve_seed"]
+__all__ = [
+    "LabelsApart",
+    "PooledSamples",
+    "pool_alone",
+    "pool_samples",
+    "pool_unlabelled",
+    "resolve_seed",
+]
 
 
 MOST_TARGET = 1e150
@@ -153,6 +168,65 @@ def _alone(design: Any) -> Design:
     return design if design is None or isinstance(design, str) else (design[0], [])
 
 
+def pool_unlabelled(
+    p: Any,
+    q: Any,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    groups: Design = None,
+    strata: Design = None,
+    prediction: Prediction = None,
+    loss: str | None = None,
+    rng: int | np.random.Generator | None = None,
+    kind: str | None = None,
+    classes: NDArray[Any] | None = None,
+) -> PooledSamples:
+    """As `pool_samples`, where q has neither target nor loss; those of p are kept apart.
+
+    Parameters
+    ----------
+    classes : array, optional
+        The classes of the target, where more are known than those of p.
+
+    Examples
+    --------
+    >>> pooled = pool_unlabelled(([[0.0], [1.0]], [0.5, 1.5]), [[2.0], [3.0]], rng=0)
+    >>> print(pooled.pool.task, pooled.pool.y, sorted(pooled.apart.y[pooled.is_p].tolist()))
+    regression None [0.5, 1.5]
+    """
+    sample_p, sample_q = as_sample(p, "p"), as_sample(q, "q")
+    n_p, n_q = len(sample_p.x), len(sample_q.x)
+    _check_sizes(n_p, n_q)
+    inputs, y, losses = _labels_off(sample_p, target, loss)
+    if _is_array(inputs) != _is_array(sample_q.x):
+        _check_pair(Sample(inputs), sample_q, None)
+    if _is_array(inputs):
+        x: Any = _stack_arrays(inputs, sample_q.x)
+    else:
+        named = {"groups": groups, "strata": strata, **_prediction_roles(prediction)}
+        x = _stack_frames(inputs, sample_q.x, named)
+    x, logged = read_logged(x, prediction, None, n_p)
+    return _pooled(
+        x, y, (logged, prediction, False), (groups, strata), (n_p, n_q), task=task, kind=kind,
+        rng=rng, apart=(losses, classes),
+    )  # fmt: skip
+
+
+def _labels_off(
+    p: Sample, target: str | None, loss: str | None
+) -> tuple[Any, NDArray[Any] | None, NDArray[np.float64] | None]:
+    """The inputs of the reference, its target and its logged losses."""
+    x, y, losses = p.x, p.y, None
+    if loss is not None:
+        losses = logged_losses(x[loss], loss, len(x))
+        x = x.drop(loss)
+    if target is not None:
+        y = target_values(python_values(x[target]))
+        x = x.drop(target)
+    return x, y, losses
+
+
 def _pooled(
     x: Any,
     y: NDArray[Any] | None,
@@ -163,8 +237,12 @@ def _pooled(
     task: str | None,
     kind: str | None,
     rng: int | np.random.Generator | None,
+    apart: tuple[NDArray[np.float64] | None, NDArray[Any] | None] | None = None,
 ) -> PooledSamples:
-    """The pool of stacked rows: what was read off them, groups and strata, canonical order."""
+    """The pool of stacked rows: what was read off them, groups and strata, canonical order.
+
+    With `apart`, `y` is that of the first sample alone, beside its losses and the known classes.
+    """
     (logged, prediction, optional), (groups, strata), (n_p, n_q) = read, designs, counts
     group_labels = design_labels(x, groups, "groups", n_p, n_q)
     strata_labels = design_labels(x, strata, "strata", n_p, n_q)
@@ -182,29 +260,61 @@ def _pooled(
     columns = [] if logged is None else logged.columns()
     losses = None if logged is None else logged.losses
     design = (group_labels, strata_labels, *columns)
-    keys = content_keys(rows, (y, *design, losses))
-    order, entropy = canonical_order(keys, seed)
-    classes = None
-    if y is not None and settled == "classification":
-        y, classes = encode_labels(y)
-    elif y is not None:
-        y = _finite_target(y.astype(np.float64))
+    beside = None
+    if apart is None:
+        keys = content_keys(rows, (y, *design, losses))
+    else:
+        losses = apart[0]
+        beside = _reference_keys(rows, (y, *design, losses), n_p)
+        keys = content_keys(rows, design)
+    order, entropy = canonical_order(keys, seed, beside)
+    y, classes = _encoded(y, settled, None if apart is None else apart[1])
     predicted = None if logged is None else logged.prediction(settled, classes, prediction)
     pool = Pool(
         rows.anew(order),
-        y=None if y is None else y[order],
+        y=None if y is None or beside is not None else y[order],
         task=settled,
         columns=None if _is_array(x) else tuple(x.columns),
         groups=codes_in_order(group_labels, order),
         strata=codes_in_order(strata_labels, order),
         classes=classes,
         prediction=None if predicted is None else predicted[order],
-        loss=None if losses is None else losses[order],
+        loss=None if losses is None or beside is not None else losses[order],
         known_keys=keys[order],
     )
     places = np.concatenate([np.arange(n_p), np.arange(n_q)])
     input_keys = content_keys(rows, design)[order]
-    return PooledSamples(pool, is_p[order], places[order], seed, entropy, input_keys)
+    found = PooledSamples(pool, is_p[order], places[order], seed, entropy, input_keys)
+    if beside is None:
+        return found
+    return replace(
+        found, apart=LabelsApart(_padded(y, n_q), _padded(losses, n_q), beside).take(order)
+    )
+
+
+def _reference_keys(rows: Rows, labels: tuple[NDArray[Any] | None, ...], n_p: int) -> Keys:
+    """Hash of every row of p with its labels; 0 for the rows of q, which have none."""
+    first = rows.take(np.arange(n_p))
+    keys = np.zeros((len(rows), 2), dtype=np.uint64)
+    keys[:n_p] = content_keys(first, [None if own is None else own[:n_p] for own in labels])
+    return keys
+
+
+def _encoded(
+    y: NDArray[Any] | None, task: str, known: NDArray[Any] | None
+) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+    """The target as codes or floats, and its classes."""
+    if y is None:
+        return None, None
+    if task != "classification":
+        return _finite_target(y.astype(np.float64)), None
+    if known is None:
+        return encode_labels(y)
+    return np.searchsorted(known, y).astype(np.intp), known
+
+
+def _padded(values: NDArray[Any] | None, more: int) -> NDArray[Any] | None:
+    return None if values is None else np.concatenate([values, np.zeros(more, values.dtype)])
 
 
 def _check_tables(p: Survey, q: Survey, roles: Roles) -> None:

@@ -1,0 +1,374 @@
+"""Count false alarms where current has no labels, and how often the intervals cover.
+
+    python benchmarks/calibration/labels.py --out docs/measured/calibration_labels.md
+
+Counts are made in parts, which a journal keeps; a second call goes on where the first one ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binomtest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.calibration.checks import check_pvalues, classes, numbers
+from benchmarks.calibration.in_use import discrete, repeated
+from benchmarks.calibration.split_coverage import DESIGNS, FRESH, inputs, truth
+
+from rdiv.comparison.models import Models, choose_models
+from rdiv.comparison.unlabelled import ExpectedOnCurrent, ask_unlabelled, learn_expected
+from rdiv.discrepancies import InUse
+from rdiv.inference.engine import PermutationSettings
+from rdiv.inference.prediction_powered import powered_gap
+from rdiv.models import Frozen
+from rdiv.models.protocol import predictions_of
+from rdiv.samples.pool import Pool
+from rdiv.samples.pooling import PooledSamples, pool_unlabelled
+from rdiv.studies.journal import Journal
+from rdiv.threads import one_thread
+from rdiv.two_sample import part_of_reference, run_learned, split_reference
+
+Floats = NDArray[np.float64]
+SEED, DRAWS, BROKEN_DRAWS, RESAMPLES, PART = 61, 5000, 1000, 19, 250
+COVERAGE_DRAWS, POWERED_DRAWS, ALPHA = 2000, 2000, 0.05
+SIZES = (240, 60)
+BOUNDS = (0.92, 0.98)
+JOURNAL = Path(__file__).resolve().parents[1] / "studies" / "journals" / "calibration_labels.jsonl"
+SETTINGS = PermutationSettings(0.1, RESAMPLES)
+
+
+# --- false alarms ---------------------------------------------------------------------------------
+
+
+def deployed() -> Frozen:
+    """A line that was trained elsewhere."""
+
+    class Trained:
+        def predict(self, x: Floats) -> Floats:
+            return np.asarray(x)[:, 0]
+
+    return Frozen(Trained(), trained_on="neither")
+
+
+def forest() -> Any:
+    """A model that is much surer of the rows that it has seen."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(n_estimators=20)
+
+
+def copied(n_p: int, n_q: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Classes that are hard to predict; every row stands twice, anywhere in both files."""
+    n = n_p + n_q
+    x = rng.normal(size=(n, 3))
+    y = (x[:, 0] + 2 * rng.logistic(size=n) > 0).astype(int)
+    y[:2] = 0, 1
+    rows = rng.permutation(np.arange(n) % (n // 2))
+    return {"p": (x[rows][:n_p], y[rows][:n_p]), "q": (x[rows][n_p:], y[rows][n_p:])}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A model on one kind of null data; with ties only too many rejections count."""
+
+    draw: Callable[[int, int, np.random.Generator], dict[str, Any]]
+    model: Callable[[], Any]
+    fixed: bool
+    ties: bool = False
+
+
+CELLS = {
+    "ridge, one seed per draw": Cell(numbers, lambda: "ridge", False),
+    "ridge, the same seed": Cell(numbers, lambda: "ridge", True),
+    "logistic, the same seed": Cell(classes, lambda: "logistic", True),
+    "a given model, the same seed": Cell(numbers, deployed, True),
+    "logistic, few distinct rows, the same seed": Cell(discrete, lambda: "logistic", True, True),
+    "ridge, a third of the rows twice, the same seed": Cell(repeated, lambda: "ridge", True, True),
+}
+
+
+def blind(draw: dict[str, Any], seed: int, model: Any) -> tuple[Models, PooledSamples]:
+    """The models and the pool of a draw whose current targets are thrown away."""
+    given = isinstance(model, Frozen)
+    models = choose_models(model, folds=2, supervised=True, retrain=None if given else "same")
+    pooled = pool_unlabelled(draw["p"], draw["q"][0], rng=seed, kind=models.kind)
+    return models, pooled
+
+
+def null_pvalue(name: str, i: int) -> float:
+    """The p-value of one draw."""
+    cell = CELLS[name]
+    drawn = cell.draw(*SIZES, np.random.default_rng([SEED, i]))
+    models, pooled = blind(drawn, 0 if cell.fixed else i, cell.model())
+    return ask_unlabelled(models, pooled, SETTINGS, train_share=0.5).result.pvalue
+
+
+def fixed_pool(i: int) -> float:
+    """Random splits of one pool of 300 rows, always with the same seed."""
+    drawn = numbers(*SIZES, np.random.default_rng([SEED, 7]))
+    x, y = (np.concatenate(pair) for pair in zip(drawn["p"], drawn["q"], strict=True))
+    rows = np.random.default_rng([SEED, 8, i]).permutation(len(x))
+    first, last = rows[: SIZES[0]], rows[SIZES[0] :]
+    models, pooled = blind({"p": (x[first], y[first]), "q": (x[last], y[last])}, 7, "ridge")
+    return ask_unlabelled(models, pooled, SETTINGS, train_share=0.5).result.pvalue
+
+
+def learned_from_b(i: int) -> float:
+    """Model and g are learned from the reference rows that are tested."""
+    drawn = classes(*SIZES, np.random.default_rng([SEED, i]))
+    models, pooled = blind(drawn, i, forest())
+    used, _ = models.settled(pooled.pool)
+    split = split_reference(pooled, 0.5, part_of_reference(pooled, 0.5))
+    tested = np.flatnonzero(split.tested.is_p)
+    own = split.tested.with_labels(tested, anew=True)
+    own = replace(own, known_keys=own.keys + np.uint64(1))  # its rows are not known again
+    test = learn_expected(used, replace(split, train=own), 0.5)
+    return run_learned(InUse(used), test, split, pooled, SETTINGS)[0].pvalue
+
+
+def keys_with_a_target(i: int) -> float:
+    """Keys know the target of reference rows: only they are found again in part A."""
+    drawn = copied(*SIZES, np.random.default_rng([SEED, i]))
+    models, pooled = blind(drawn, i, forest())
+    assert pooled.apart is not None
+    used, _ = models.settled(pooled.pool)
+    one_sided = np.where(pooled.is_p[:, None], pooled.apart.keys, pooled.pool.keys)
+    pooled = replace(pooled, pool=replace(pooled.pool, known_keys=one_sided))
+    split = split_reference(pooled, 0.5, part_of_reference(pooled, 0.5))
+    test: ExpectedOnCurrent = learn_expected(used, split, 0.5)
+    return run_learned(InUse(used), test, split, pooled, SETTINGS)[0].pvalue
+
+
+BROKEN = {
+    "model and g learned from the tested reference rows": learned_from_b,
+    "keys made with the target on one side, every row twice": keys_with_a_target,
+}
+
+
+# --- coverage of the expected gap -----------------------------------------------------------------
+
+
+def expected_row(name: str, i: int) -> list[float]:
+    """Whether the interval of the expected gap covers, its value and the truth; 2 for no gap."""
+    design, rng = DESIGNS[name], np.random.default_rng([SEED + 1, i])
+    x, more = inputs(2 * design.rows, False, rng), inputs(design.rows, True, rng)
+    given = not isinstance(design.model, str)
+    model = Frozen(design.model, trained_on="neither") if given else design.model
+    models = choose_models(model, folds=2, supervised=True, retrain=None if given else "same")
+    y = design.targets(x, False, rng)
+    pooled = pool_unlabelled((x, y), more, task=design.task, rng=i, kind=models.kind)
+    found = ask_unlabelled(models, pooled, SETTINGS, train_share=0.5)
+    gap = found.expected(pooled, ALPHA).gap
+    if gap is None:
+        return [2.0, 0.0, 0.0]
+    said = found.test.learned
+
+    def loss(rows: Floats, current: bool) -> Floats:
+        if given:
+            return design.loss(rows, current, design.model.predict(rows))
+        own: Any = said
+        pool = Pool(rows, task="regression").like(own.trained)
+        values = predictions_of(own.fitted, pool)
+        assert values is not None
+        return design.loss(rows, current, values[:, 0])
+
+    true = truth(loss, FRESH // 4, np.random.default_rng([SEED + 2, 0 if given else i]))[0]
+    return [float(gap.low <= true <= gap.high), gap.value, true]
+
+
+# --- prediction-powered gaps ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Powered:
+    """Losses with a part that g knows, and how many rows there are.
+
+    `share` is the share of the loss's variance that g explains, `bias` what g adds to every loss.
+    """
+
+    labelled: int
+    unlabelled: int
+    reference: int
+    share: float
+    bias: float = 0.0
+    skewed: bool = False
+
+
+POWERED = {
+    "half explained": Powered(200, 10_000, 10_000, 0.5),
+    "half explained, g off by 2": Powered(200, 10_000, 10_000, 0.5, 2.0),
+    "half explained, skewed losses": Powered(200, 10_000, 10_000, 0.5, 0.0, True),
+    "a tenth explained": Powered(200, 10_000, 10_000, 0.1),
+    "nothing explained": Powered(200, 10_000, 10_000, 0.0),
+    "nothing explained, 30 labels": Powered(30, 2000, 2000, 0.0),
+    "half explained, 30 labels": Powered(30, 2000, 2000, 0.5),
+    "half explained, few unlabelled": Powered(200, 50, 2000, 0.5),
+}
+
+
+def powered_row(name: str, i: int) -> list[float]:
+    """Whether PPI and the labelled rows alone cover the true gap, and both widths."""
+    case, rng = POWERED[name], np.random.default_rng([SEED + 3, list(POWERED).index(name), i])
+
+    def sample(n: int, mean: float) -> tuple[Floats, Floats]:
+        known = rng.normal(size=n) if not case.skewed else rng.exponential(size=n) - 1
+        noise = rng.normal(size=n) if not case.skewed else rng.exponential(size=n) - 1
+        losses = mean + np.sqrt(case.share) * known + np.sqrt(1 - case.share) * noise
+        return losses, known + case.bias
+
+    reference, _ = sample(case.reference, 0.0)
+    losses, expected = sample(case.labelled, 0.3)
+    _, rest = sample(case.unlabelled, 0.3)
+    found = powered_gap(reference, losses, expected, rest, ALPHA).gap
+    alone = powered_gap(reference, losses, np.zeros(len(losses)), np.zeros(2), ALPHA).gap
+    return [
+        float(found.low <= 0.3 <= found.high), float(alone.low <= 0.3 <= alone.high),
+        found.high - found.low, alone.high - alone.low,
+    ]  # fmt: skip
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+def parts(journal: Journal, name: str, run: Callable[[int], Any], draws: int) -> list[Any]:
+    """The numbers of all draws, in parts that the journal keeps."""
+    found: list[Any] = []
+    for start in range(0, draws, PART):
+        known = [row for row in journal.rows if (row["name"], row["start"]) == (name, start)]
+        if not known:
+            made = [run(i) for i in range(start, start + PART)]
+            rounded = [np.round(one, 5).tolist() for one in made]
+            journal.append({"name": name, "start": start, "values": rounded})
+            known = [journal.rows[-1]]
+        found += known[0]["values"]
+    return found
+
+
+def share(count: float, draws: int) -> str:
+    """A rate with its Wilson interval."""
+    low, high = binomtest(int(count), draws).proportion_ci(method="wilson")
+    return f"{count / draws:.3f} ({low:.3f} to {high:.3f})"
+
+
+def verdict(pvalues: Floats, *, ties: bool) -> str:
+    """Whether the level holds: two-sided, and the whole distribution, where there are no ties."""
+    if not ties:
+        return "holds" if check_pvalues(pvalues, RESAMPLES).passed else "STRAYS"
+    counts = [binomtest(int((pvalues <= a + 1e-9).sum()), len(pvalues), a, alternative="greater")
+              for a in (0.05, 0.1)]  # fmt: skip
+    return "holds" if min(one.pvalue for one in counts) > 1e-3 else "STRAYS"
+
+
+INTRO = """\
+# Labels that are absent or few: levels and intervals
+
+<!-- Written by benchmarks/calibration/labels.py; do not edit. -->
+
+## False alarms without labels
+
+Reference and current come from one distribution, and current has lost its targets: {p} + {q} rows,
+part A is half of the reference, {resamples} permutations. The test of the expected losses must
+reject at level .05 and .10 just as often (a check fails about once in a thousand right lines); with
+ties, not more often. *One pool*: random splits of one pool, always with the same seed. The last
+lines are deliberately broken and must be caught. Draw i has the seed [{seed}, i]. Command:
+`python benchmarks/calibration/labels.py --out docs/measured/calibration_labels.md`.
+
+| line | draws | rejected at .05 | at .10 | verdict |
+|---|---|---|---|---|\
+"""
+
+EXPECTED = """
+## Coverage of the expected gap
+
+Share of draws whose 95 % interval covers the true expected gap of the model in use (designs as on
+[the page of the split](split_coverage.md): the first of three inputs moves by 0.7 standard
+deviations; the relation does not change, which is what is assumed). Twice as many reference rows as
+current rows, half of them for part A. It must lie between .92 and .98.
+
+| model | rows | draws | truth | mean | coverage | verdict |
+|---|---|---|---|---|---|---|\
+"""
+
+PPI = """
+## Prediction-powered gaps
+
+Losses whose variance g explains in part; labelled, unlabelled and reference rows as said. Coverage
+of the true gap must lie between .92 and .98. *Width*: of the interval, over that of the labelled
+rows alone; at most .80 where half is explained and unlabelled rows are many, and never above 1.03.
+
+| losses | labelled + unlabelled, reference | draws | coverage | labelled alone | width | verdict |
+|---|---|---|---|---|---|---|\
+"""
+
+
+def page(journal: Journal, scale: float) -> Iterator[str]:
+    """The lines of the page."""
+
+    def many(draws: int) -> int:
+        return max(PART, round(draws * scale / PART) * PART)
+
+    head = INTRO.format(p=SIZES[0], q=SIZES[1], resamples=RESAMPLES, seed=SEED)
+    yield from head.split("\n")
+    lines: list[tuple[str, Callable[[int], float], int, bool]] = [
+        (name, partial(null_pvalue, name), many(DRAWS), cell.ties) for name, cell in CELLS.items()
+    ]
+    lines.append(("ridge, one pool, the same seed", fixed_pool, many(DRAWS), False))
+    lines += [(f"broken: {name}", run, many(BROKEN_DRAWS), True) for name, run in BROKEN.items()]
+    for name, run, draws, ties in lines:
+        values = np.array(parts(journal, name, run, draws))
+        counts = [share((values <= a + 1e-9).sum(), draws) for a in (0.05, 0.1)]
+        word = verdict(values, ties=ties)
+        word = ("caught" if word == "STRAYS" else "NOT CAUGHT") if "broken" in name else word
+        yield f"| {name} | {draws} | {counts[0]} | {counts[1]} | {word} |"
+    yield from EXPECTED.split("\n")
+    for name, design in DESIGNS.items():
+        draws = many(COVERAGE_DRAWS)
+        rows = np.array(parts(journal, f"expected: {name}", partial(expected_row, name), draws))
+        kept = rows[rows[:, 0] < 2]
+        rate = kept[:, 0].mean()
+        word = "holds" if BOUNDS[0] <= rate <= BOUNDS[1] else "MISSES"
+        yield (
+            f"| {name} | {2 * design.rows} + {design.rows} | {len(kept)} | "
+            f"{kept[:, 2].mean():+.3f} | {kept[:, 1].mean():+.3f} | "
+            f"{share(kept[:, 0].sum(), len(kept))} | {word} |"
+        )
+    yield from PPI.split("\n")
+    for name, case in POWERED.items():
+        draws = many(POWERED_DRAWS)
+        rows = np.array(parts(journal, f"powered: {name}", partial(powered_row, name), draws))
+        width = (rows[:, 2] / rows[:, 3]).mean()
+        most = 0.8 if case.share >= 0.5 and case.unlabelled > 10 * case.labelled else 1.03
+        right = BOUNDS[0] <= rows[:, 0].mean() <= BOUNDS[1] and width <= most
+        yield (
+            f"| {name} | {case.labelled} + {case.unlabelled}, {case.reference} | {draws} | "
+            f"{share(rows[:, 0].sum(), draws)} | {rows[:, 1].mean():.3f} | {width:.3f} | "
+            f"{'holds' if right else 'MISSES'} |"
+        )
+
+
+def main() -> None:
+    """Count what is missing in the journal, and write the page or print it."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--journal", type=Path, default=JOURNAL)
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the draws")
+    args = parser.parse_args()
+    with one_thread(), Journal(args.journal) as journal:
+        text = "\n".join(page(journal, args.scale)) + "\n"
+    print(text)
+    if args.out is not None:
+        args.out.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
