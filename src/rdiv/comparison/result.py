@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rdiv.comparison import sentences
 from rdiv.comparison.loss_summary import LossSummary
 from rdiv.comparison.margins import MarginTest
-from rdiv.comparison.questions import Retraining
+from rdiv.comparison.retraining_gain import Retraining
 from rdiv.comparison.split import Split
 from rdiv.comparison.verdicts import Direction, Verdict
 from rdiv.drivers.moved_column import MovedColumn
