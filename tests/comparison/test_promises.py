@@ -75,8 +75,8 @@ class TestLevels:
         found = rdiv.compare_many(
             reference, pl.concat(current), by="day", target="y", model=ZERO, drivers=False, rng=0
         )
-        assert not any(level.shifted for level in found.levels)
         assert (found.verdict, found.shifted) == ("risk shift", True)
+        assert "together changed the loss: worse" in str(found)
 
 
 class TestMargins:
@@ -131,14 +131,14 @@ class TestIntervals:
         assert unsaid <= 2
 
     def test_a_near_constant_side_does_not_narrow_it(self) -> None:
-        missed, draws = 0, 100
+        missed, draws = 0, 80
         for i in range(draws):
             rng = np.random.default_rng([6, i])
             flat = 1 + 0.01 * rng.normal(size=100)
-            pair = [with_losses(flat, rng), with_losses((rng.random(30) < 0.1) * 1.0, rng)]
+            pair = [with_losses(flat, rng), with_losses((rng.random(30) < 0.05) * 1.0, rng)]
             found = rdiv.compare(*pair, model=ZERO, drivers=False, n_resamples=99, rng=i)
             low, high = found.gap_interval
-            missed += not low <= -0.9 <= high
+            missed += not low <= -0.95 <= high
         assert not least_likely(draws - missed, draws, 0.95)
 
 
