@@ -102,9 +102,9 @@ FOUND = (
     Setting("lognormal losses, heavy tails", lognormal, (400, 400), LOSS, 400),
 )
 PLANNED = (
-    Setting("ridge", regression, (100, 100), RIDGE, 400, 0.5, (150, 200, 250), 400),
-    Setting("ridge", regression, (400, 400), RIDGE, 300, 0.3, (360, 450, 540), 400),
-    Setting("ridge, reference alone", regression, (200, 0), RIDGE, 400, 0.5, (150, 200, 250), 400),
+    Setting("ridge", regression, (100, 100), RIDGE, 300, 0.5, (150, 200, 250), 300),
+    Setting("ridge", regression, (400, 400), RIDGE, 200, 0.3, (360, 450, 540), 300),
+    Setting("ridge, reference alone", regression, (200, 0), RIDGE, 300, 0.5, (150, 200, 250), 300),
     Setting(
         "boosting", regression, (200, 200), {"model": "boosting"}, 300, 0.5, (230, 300, 370), 130
     ),
@@ -130,7 +130,7 @@ def planned(setting: Setting, i: int) -> dict[str, Any]:
     rng = np.random.default_rng([SEED, 2, i])
     n_p, n_q = setting.sizes
     pilots = [setting.draw(n, 0.0, rng) for n in (n_p, n_q) if n]
-    plan = rdiv.plan(*pilots, gap=setting.gap, rng=i, **setting.how)
+    plan = rdiv.plan(*pilots, gap=setting.gap, sizes=[n_p], rng=i, **setting.how)
     assert plan.rows_p is not None
     assert plan.rows_q is not None
     assert plan.rows_p_range is not None

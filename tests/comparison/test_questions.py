@@ -12,6 +12,7 @@ from tests.comparison.conftest import Deployed, FirstColumn, X, Zero, quick, reg
 from tests.inference.slow_widened import slow_mean
 
 from rdiv.comparison.questions import FEWEST_TRAINED
+from rdiv.comparison.retraining_gain import Training
 from rdiv.discrepancies import InUse
 from rdiv.models import CrossFit, Frozen, Ridge
 from rdiv.models.protocol import fit_model
