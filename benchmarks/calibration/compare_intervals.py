@@ -9,7 +9,6 @@ Finished draws are kept in a journal.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.stats import binomtest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -28,8 +26,9 @@ from benchmarks.calibration.intervals import classes, regression
 import rdiv
 from rdiv.models import Boosting, Logistic, Ridge
 from rdiv.samples.pool import Pool
+from rdiv.studies.journal import resume_map
 
-SEED, DRAWS, FRESH = 44, 1000, 8000
+SEED, DRAWS, BLOCK, FRESH = 44, 1000, 25, 20_000
 JOURNAL = Path(__file__).resolve().parents[1] / "studies/journals/compare_intervals.jsonl"
 NAMES = ("gap", "shared_gap", "retraining.current", "retraining.reference")
 
@@ -110,18 +109,24 @@ def covered(name: str, draw: int) -> list[bool]:
     return [bool(span[0] <= true <= span[1]) for true, span in zip(truth, spans, strict=True)]
 
 
-def collected(journal: Path, jobs: int, draws: int) -> dict[str, np.ndarray]:
-    """All draws by cell; those in the journal are not made again."""
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    kept = journal.read_text().splitlines() if journal.exists() else []
-    known = {(row["cell"], row["draw"]): row["covered"] for row in map(json.loads, kept)}
-    wanted = [(name, i) for name in CELLS for i in range(draws) if (name, i) not in known]
-    made = Parallel(n_jobs=jobs, return_as="generator")(delayed(covered)(*one) for one in wanted)
-    with journal.open("a") as file:
-        for (name, i), found in zip(wanted, made, strict=True):
-            known[name, i] = found
-            file.write(json.dumps({"cell": name, "draw": i, "covered": found}) + "\n")
-    return {name: np.array([known[name, i] for i in range(draws)]) for name in CELLS}
+def counted(key: dict[str, Any]) -> dict[str, int]:
+    """How many draws of a block each interval covers."""
+    first = key["block"] * BLOCK
+    runs = [covered(key["cell"], draw) for draw in range(first, first + BLOCK)]
+    return dict(zip(NAMES, np.sum(runs, axis=0).tolist(), strict=True))
+
+
+def collected(journal: Path, jobs: int, draws: int) -> dict[str, dict[str, int]]:
+    """How many draws of each line every interval covers; blocks in the journal are kept."""
+    blocks = draws // BLOCK
+    keys = [{"cell": name, "block": i, "seed": SEED} for name in CELLS for i in range(blocks)]
+    found = resume_map(counted, keys, file=journal, n_jobs=jobs)
+    return {
+        cell: {
+            name: sum(one[name] for one in found[k * blocks : (k + 1) * blocks]) for name in NAMES
+        }
+        for k, cell in enumerate(CELLS)
+    }
 
 
 INTRO = """\
@@ -133,12 +138,12 @@ How often the 95 % intervals of `rdiv.compare` hold the truth: the mean losses o
 that were fitted, on {fresh:,} fresh rows of each distribution. `gap`: the model in use, trained on
 half of the reference. `shared_gap`: the models of five folds of both samples. `retraining`: mean
 loss of the first minus that of the second. {draws:,} draws a line; in square brackets the 95 %
-interval of the first coverage. Command:
+interval of the coverage. Command:
 `python benchmarks/calibration/compare_intervals.py --out docs/measured/compare_intervals.md`.\
 """
 
 
-def page(found: dict[str, np.ndarray], draws: int) -> Iterator[str]:
+def page(found: dict[str, dict[str, int]], draws: int) -> Iterator[str]:
     """The lines of the page."""
     yield from INTRO.format(fresh=FRESH, draws=draws).split("\n")
     yield from (
@@ -146,12 +151,13 @@ def page(found: dict[str, np.ndarray], draws: int) -> Iterator[str]:
         f"| what is compared | rows | {' | '.join(NAMES)} |",
         "|---|---|---|---|---|---|",
     )
-    for name, rows in found.items():
-        span = binomtest(int(rows[:, 0].sum()), len(rows)).proportion_ci(method="wilson")
-        rates = [f"{rate:.3f}" for rate in rows.mean(axis=0)]
-        rates[0] += f" [{span.low:.3f}, {span.high:.3f}]"
+    for name, counts in found.items():
+        cells = []
+        for count in counts.values():
+            span = binomtest(count, draws).proportion_ci(method="wilson")
+            cells.append(f"{count / draws:.3f} [{span.low:.3f}, {span.high:.3f}]")
         sizes = CELLS[name].sizes
-        yield f"| {name} | {sizes[0]} + {sizes[1]} | {' | '.join(rates)} |"
+        yield f"| {name} | {sizes[0]} + {sizes[1]} | {' | '.join(cells)} |"
 
 
 def main() -> None:

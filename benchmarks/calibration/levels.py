@@ -26,7 +26,7 @@ from scipy.stats import binomtest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from rdiv import Comparisons, compare_many
-from rdiv.comparison.levels import Family
+from rdiv.comparison.family import Family
 from rdiv.comparison.verdicts import verdict_of
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap

@@ -8,7 +8,6 @@ Draws that were made are kept in a journal.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import binomtest
@@ -33,6 +31,7 @@ from rdiv.models import Frozen
 from rdiv.models.protocol import predictions_of
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
+from rdiv.studies.journal import resume_map
 from rdiv.threads import one_thread
 
 Floats = NDArray[np.float64]
@@ -175,8 +174,9 @@ def answered(design: Design, draw: int) -> Answer:
     return answers.in_use
 
 
-def row(name: str, draw: int) -> dict[str, Any]:
+def row(key: dict[str, Any]) -> dict[str, Any]:
     """The parts of one draw and the truth."""
+    name, draw = key["name"], key["draw"]
     design = DESIGNS[name]
     with one_thread():
         answer = answered(design, draw)
@@ -185,12 +185,12 @@ def row(name: str, draw: int) -> dict[str, Any]:
         assert expected is not None
         split = split_gap(answer, expected, ALPHA, rng)
     if isinstance(split, str):
-        return {"name": name, "draw": draw, "note": split}
+        return {"note": split}
     if isinstance(design.model, str):
         true = truth(lambda x, current: design.loss(x, current, said(answer, x)), FRESH // 4, rng)
     else:
         true = fixed_truth(name)
-    return {"name": name, "draw": draw, "truth": true, **split.fields()}
+    return {"truth": true, **split.fields()}
 
 
 def said(answer: Answer, x: Floats) -> Floats:
@@ -204,19 +204,12 @@ def said(answer: Answer, x: Floats) -> Floats:
 
 def collected(journal: Path, jobs: int, draws: int) -> list[dict[str, Any]]:
     """All rows; those that are in the journal are not made again."""
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    kept = journal.read_text().splitlines() if journal.exists() else []
-    rows = [json.loads(line) for line in kept]
-    known = {(one["name"], one["draw"]) for one in rows}
-    wanted = [(name, i) for i in range(draws) for name in DESIGNS if (name, i) not in known]
-    wanted.sort(key=lambda each: DESIGNS[each[0]].rows)  # the dear ones last
-    made = Parallel(n_jobs=jobs, return_as="generator")(delayed(row)(*each) for each in wanted)
-    with journal.open("a") as file:
-        for one in made:
-            file.write(json.dumps(one) + "\n")
-            file.flush()
-            rows.append(one)
-    return rows
+    keys: list[dict[str, Any]] = [
+        {"name": name, "draw": i, "seed": SEED} for i in range(draws) for name in DESIGNS
+    ]
+    keys.sort(key=lambda key: DESIGNS[key["name"]].rows)  # the expensive ones last
+    found = resume_map(row, keys, file=journal, n_jobs=jobs)
+    return [{**key, **one} for key, one in zip(keys, found, strict=True)]
 
 
 def page(rows: list[dict[str, Any]]) -> Iterator[str]:

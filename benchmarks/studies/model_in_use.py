@@ -8,7 +8,6 @@ Needs `acs_employment_ma.npz` in RDIV_DATA. Draws that were made are kept in a j
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from joblib import Parallel, delayed
 from scipy.stats import binomtest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -26,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import rdiv
 from rdiv.comparison.result import Comparison
 from rdiv.sources.data_files import data_dir
+from rdiv.studies.journal import resume_map
 
 ROWS, DRAWS, NULLS = 1000, 40, 200
 JOURNAL = Path(__file__).with_name("journals") / "model_in_use.jsonl"
@@ -108,12 +107,12 @@ def drawn(case: str, draw: int) -> Comparison:
     return rdiv.compare(reference, current, target="employed", rng=draw, drivers=False)
 
 
-def row(case: str, draw: int) -> dict[str, Any]:
+def row(key: dict[str, Any]) -> dict[str, Any]:
     """What a draw said."""
-    found = drawn(case, draw)
+    found = drawn(**key)
     won = found.retraining
     return {
-        "case": case, "draw": draw, "verdict": found.verdict, "direction": found.direction,
+        "verdict": found.verdict, "direction": found.direction,
         "gap": found.gap, "shared_gap": found.shared_gap,
         "raw": {name: result.pvalue for name, result in found.results.items()},
         "won": None if won is None else [won.current.value, won.reference.value],
@@ -123,23 +122,13 @@ def row(case: str, draw: int) -> dict[str, Any]:
 
 def collected(journal: Path, jobs: int) -> list[dict[str, Any]]:
     """All rows of the study; those that are in the journal are not made again."""
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    kept = journal.read_text().splitlines() if journal.exists() else []
-    rows = [json.loads(line) for line in kept]
-    known = {(one["case"], one["draw"]) for one in rows}
-    wanted = [
-        (case, draw)
+    keys: list[dict[str, Any]] = [
+        {"case": case, "draw": draw}
         for case, (change, _) in CASES.items()
         for draw in range(NULLS if change is unchanged else DRAWS)
-        if (case, draw) not in known
     ]
-    made = Parallel(n_jobs=jobs, return_as="generator")(delayed(row)(*each) for each in wanted)
-    with journal.open("a") as file:
-        for one in made:
-            file.write(json.dumps(one) + "\n")
-            file.flush()
-            rows.append(one)
-    return rows
+    found = resume_map(row, keys, file=journal, n_jobs=jobs)
+    return [{**key, **one} for key, one in zip(keys, found, strict=True)]
 
 
 def share(count: int, total: int) -> str:

@@ -4,8 +4,9 @@
 
 Each draw of the first table compares two samples without a shift, takes the smallest detectable
 gap, and compares two new samples whose loss differs by just that gap. Each draw of the second plans
-rows from a pilot without a shift and tests new samples of the planned size. The noise of current
-makes the gap: the squared error of any model of the rest rises by what is added to its variance.
+rows from a pilot without a shift and tests new samples of the planned size; how many rows are
+really needed comes from tests at three sizes. The noise of current makes the gap: the squared error
+of any model of the rest rises by what is added to its variance.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ lognormal = logged(lambda n, rng: np.exp(rng.normal(size=n) - 0.5))
 
 @dataclass(frozen=True)
 class Setting:
-    """What is drawn, how many rows, and how it is compared or planned."""
+    """What is drawn, how many rows, and how it is compared or planned; sizes that are tried."""
 
     name: str
     draw: Draw
@@ -81,6 +82,8 @@ class Setting:
     how: dict[str, Any]
     draws: int
     gap: float | None = None
+    tried: tuple[int, ...] = ()
+    tests: int = 0
 
     @property
     def rows(self) -> str:
@@ -95,14 +98,16 @@ FOUND = (
     Setting("logistic, log loss", flipped, (400, 400), {"model": "logistic"}, 200),
     Setting("boosting, squared error", regression, (400, 400), {"model": "boosting"}, 40),
     Setting("exponential losses, one question", exponential, (100, 100), LOSS, 400),
-    Setting("exponential losses, one question", exponential, (400, 50), LOSS, 400),
-    Setting("lognormal losses, heavy tails: asymptotic", lognormal, (400, 400), LOSS, 400),
+    Setting("exponential losses, one question", exponential, (400, 50), LOSS, 1600),
+    Setting("lognormal losses, heavy tails", lognormal, (400, 400), LOSS, 400),
 )
 PLANNED = (
-    Setting("ridge", regression, (100, 100), RIDGE, 400, 0.5),
-    Setting("ridge", regression, (400, 400), RIDGE, 300, 0.3),
-    Setting("ridge, reference alone", regression, (200, 0), RIDGE, 400, 0.5),
-    Setting("boosting", regression, (200, 200), {"model": "boosting"}, 30, 0.5),
+    Setting("ridge", regression, (100, 100), RIDGE, 300, 0.5, (150, 200, 250), 300),
+    Setting("ridge", regression, (400, 400), RIDGE, 200, 0.3, (360, 450, 540), 300),
+    Setting("ridge, reference alone", regression, (200, 0), RIDGE, 300, 0.5, (150, 200, 250), 300),
+    Setting(
+        "boosting", regression, (200, 200), {"model": "boosting"}, 300, 0.5, (230, 300, 370), 130
+    ),
 )
 
 
@@ -114,9 +119,10 @@ def found(setting: Setting, i: int) -> dict[str, Any]:
     before = rdiv.compare(setting.draw(n_p, 0.0, rng), setting.draw(n_q, 0.0, rng), **how)
     gap = before.smallest_detectable_gap
     if not np.isfinite(gap):
-        return {"gap": None, "hit": False}
+        return {"gap": None, "hit": False, "flagged": True}
     after = rdiv.compare(setting.draw(n_p, 0.0, rng), setting.draw(n_q, gap, rng), **how)
-    return {"gap": gap, "hit": after.verdict == "risk shift"}
+    flagged = "asymptotic" in before.notes
+    return {"gap": gap, "hit": after.verdict == "risk shift", "flagged": flagged}
 
 
 def planned(setting: Setting, i: int) -> dict[str, Any]:
@@ -124,18 +130,53 @@ def planned(setting: Setting, i: int) -> dict[str, Any]:
     rng = np.random.default_rng([SEED, 2, i])
     n_p, n_q = setting.sizes
     pilots = [setting.draw(n, 0.0, rng) for n in (n_p, n_q) if n]
-    plan = rdiv.plan(*pilots, gap=setting.gap, rng=i, **setting.how)
+    plan = rdiv.plan(*pilots, gap=setting.gap, sizes=[n_p], rng=i, **setting.how)
     assert plan.rows_p is not None
     assert plan.rows_q is not None
     assert plan.rows_p_range is not None
     pair = setting.draw(plan.rows_p, 0.0, rng), setting.draw(plan.rows_q, setting.gap or 0.0, rng)
     test = rdiv.two_sample_test(*pair, folds=5, n_resamples=RESAMPLES, rng=i, **setting.how)
     low, high = plan.rows_p_range
-    return {"gap": plan.rows_p, "hit": test.rejected, "low": int(low), "high": int(high)}
+    flagged = "asymptotic" in plan.notes
+    row = {"gap": plan.rows_p, "hit": test.rejected, "low": int(low), "high": int(high)}
+    return {**row, "flagged": flagged}
+
+
+def tried(setting: Setting, size: int, i: int) -> dict[str, Any]:
+    """Whether a test of so many rows on each side finds the gap."""
+    rng = np.random.default_rng([SEED, 3, size, i])
+    pair = setting.draw(size, 0.0, rng), setting.draw(size, setting.gap or 0.0, rng)
+    test = rdiv.two_sample_test(*pair, folds=5, n_resamples=RESAMPLES, rng=i, **setting.how)
+    return {"hit": test.rejected}
+
+
+def rows_needed(results: dict[int, list[dict[str, Any]]]) -> tuple[float, float]:
+    """Rows that find a gap with the power planned for, from tests at several sizes; and the error.
+
+    The power of n rows is taken to be that of a normal gap: ``Phi(a sqrt(n) - q)``.
+    """
+    from scipy.optimize import minimize_scalar
+    from scipy.stats import norm
+
+    sizes = np.repeat(list(results), [len(rows) for rows in results.values()])
+    hits = np.concatenate([[row["hit"] for row in rows] for rows in results.values()])
+    quantile = norm.ppf(1 - ALPHA / 2)
+
+    def surprise(a: float) -> float:
+        chances = norm.cdf(a * np.sqrt(sizes) - quantile)
+        return -float(np.log(np.where(hits, chances, 1 - chances)).sum())
+
+    best = float(minimize_scalar(surprise, bounds=(1e-3, 1.0), method="bounded").x)
+    step = 1e-3 * best
+    curvature = (surprise(best + step) - 2 * surprise(best) + surprise(best - step)) / step**2
+    rows = ((norm.ppf(POWER) + quantile) / best) ** 2
+    return float(rows), float(2 * rows / best / curvature**0.5)
 
 
 def one(key: dict[str, Any]) -> dict[str, Any]:
     """One draw of one line of one table."""
+    if key["table"] == "tried":
+        return tried(PLANNED[key["line"]], key["size"], key["draw"])
     lines, run = (FOUND, found) if key["table"] == "found" else (PLANNED, planned)
     return run(lines[key["line"]], key["draw"])
 
@@ -161,6 +202,12 @@ def main() -> None:
         for line, setting in enumerate(lines)
         for i in range(max(1, int(args.share * setting.draws)))
     ]
+    keys += [
+        {"table": "tried", "line": line, "size": size, "draw": i, "seed": SEED}
+        for line, setting in enumerate(PLANNED)
+        for size in setting.tried
+        for i in range(max(1, int(args.share * setting.tests)))
+    ]
     if args.known:
         with Journal(JOURNAL) as journal:
             held = [row["key"] for row in journal.rows]
@@ -168,11 +215,30 @@ def main() -> None:
     results = resume_map(one, keys, file=JOURNAL, n_jobs=args.jobs)
     by_line: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for key, result in zip(keys, results, strict=True):
-        by_line.setdefault((key["table"], key["line"]), []).append(result)
+        by_line.setdefault((key["table"], key["line"]), []).append({**key, **result})
     text = page(by_line)
     print(text)
     if args.out:
         args.out.write_text(text, encoding="utf-8")
+
+
+def planned_line(k: int, by_line: dict[tuple[str, int], list[dict[str, Any]]]) -> str:
+    """One line of the second table."""
+    setting, results = PLANNED[k], by_line.get(("planned", k), [])
+    tests: dict[int, list[dict[str, Any]]] = {}
+    for row in by_line.get(("tried", k), []):
+        tests.setdefault(row["size"], []).append(row)
+    name = f"| {setting.name} | {setting.rows} | {setting.gap:g} |"
+    if not results or not tests:
+        return f"{name} not counted yet | | | | | 0 | | |"
+    needed, error = rows_needed(tests)
+    low, middle, high = np.quantile([r["gap"] for r in results], [0.1, 0.5, 0.9])
+    own = [float(np.median([r[end] for r in results])) for end in ("low", "high")]
+    holds = float(np.mean([r["low"] <= needed <= r["high"] for r in results]))
+    return (
+        f"{name} {needed:.0f} ± {error:.0f} | {middle:.0f} | {low:.0f} to {high:.0f} | "
+        f"{own[0]:.0f} to {own[1]:.0f} | {holds:.2f} | {rate(results)} |"
+    )
 
 
 def page(by_line: dict[tuple[str, int], list[dict[str, Any]]]) -> str:
@@ -188,40 +254,35 @@ def page(by_line: dict[tuple[str, int], list[dict[str, Any]]]) -> str:
         f"is part of the rate. Seed {SEED}, {RESAMPLES} permutations, level {ALPHA:g}. Command:",
         "`python benchmarks/studies/planned_power.py --out docs/measured/planned_power.md`.",
         "",
-        "| what is compared | rows | gap | draws | found | 95 % interval |",
-        "|---|---|---|---|---|---|",
+        "*Asymptotic*: the share of comparisons that say so of this gap, because a side has few",
+        "rows, is very skewed or has a heavy tail.",
+        "",
+        "| what is compared | rows | gap | asymptotic | draws | found | 95 % interval |",
+        "|---|---|---|---|---|---|---|",
     ]
     for k, setting in enumerate(FOUND):
         results = by_line.get(("found", k), [])
         if not results:
-            lines.append(f"| {setting.name} | {setting.rows} | not counted yet | 0 | | |")
+            lines.append(f"| {setting.name} | {setting.rows} | not counted yet | | 0 | | |")
             continue
         gap = float(np.median([r["gap"] for r in results if r["gap"] is not None]))
-        lines.append(f"| {setting.name} | {setting.rows} | {gap:.3g} | {rate(results)} |")
+        flagged = float(np.mean([r["flagged"] for r in results]))
+        name = f"| {setting.name} | {setting.rows} | {gap:.3g} | {flagged:.2f} |"
+        lines.append(f"{name} {rate(results)} |")
     lines += [
         "",
         f"Rows that a pilot without a shift plans for a power of {POWER:g}, and how often r-div of",
-        "new samples of that size found the gap. Rows are those of reference, and of current; the",
-        "range is that between which four of five pilots planned, beside the median range that a",
-        "single pilot gives.",
+        "new samples of that size found the gap. Rows are those of reference, and of current.",
+        "*Needed*: the rows that find it so often, from tests at three sizes, with a standard",
+        "error. *Over pilots*: the range between which four of five pilots planned. *Of a pilot*:",
+        "the median of the ranges that single pilots print; at least four of five of them should",
+        "hold the number needed, and *hold it* says how many do.",
         "",
-        "| model | pilot | gap | rows, median | range over pilots | range of a pilot | draws | "
-        "found | 95 % interval |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| model | pilot | gap | needed | planned, median | over pilots | of a pilot | hold it | "
+        "draws | found | 95 % interval |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for k, setting in enumerate(PLANNED):
-        results = by_line.get(("planned", k), [])
-        if not results:
-            name = f"| {setting.name} | {setting.rows} | {setting.gap:g} |"
-            lines.append(f"{name} not counted yet | | | 0 | | |")
-            continue
-        rows = [r["gap"] for r in results]
-        low, middle, high = np.quantile(rows, [0.1, 0.5, 0.9])
-        own = [float(np.median([r[end] for r in results])) for end in ("low", "high")]
-        lines.append(
-            f"| {setting.name} | {setting.rows} | {setting.gap:g} | {middle:.0f} | {low:.0f} to "
-            f"{high:.0f} | {own[0]:.0f} to {own[1]:.0f} | {rate(results)} |"
-        )
+    lines += [planned_line(k, by_line) for k in range(len(PLANNED))]
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,6 @@ kept in a journal.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from joblib import Parallel, delayed
 from scipy.stats import binomtest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -28,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import rdiv
 from rdiv.comparison.result import Comparison
 from rdiv.sources.data_files import data_dir
+from rdiv.studies.journal import resume_map
 
 ROWS, DRAWS, SEED, DRAWN_FROM = 1000, 40, 20, 10
 JOURNAL = Path(__file__).with_name("journals") / "why.jsonl"
@@ -141,13 +140,13 @@ def drawn(data: str, case: str, draw: int, seed: int) -> Comparison:
     return rdiv.compare(reference, current, target=DATA[data].target, rng=draw)
 
 
-def row(data: str, case: str, draw: int, seed: int) -> dict[str, Any]:
+def row(key: dict[str, Any]) -> dict[str, Any]:
     """What a draw said."""
-    found = drawn(data, case, draw, seed)
+    found = drawn(**key)
     assert found.drivers is not None
     columns = found.drivers.columns
     return {
-        "data": data, "case": case, "draw": draw, "verdict": found.verdict, "gap": found.gap,
+        "verdict": found.verdict, "gap": found.gap,
         "split": None if found.split is None else found.split.fields(),
         "first": [] if columns is None else list(columns.groups[0].members),
         "relation": [list(one.clauses) for one in found.drivers.confirmed_relation_slices()],
@@ -158,24 +157,14 @@ def row(data: str, case: str, draw: int, seed: int) -> dict[str, Any]:
 
 def collected(journal: Path, jobs: int, seed: int, draws: int) -> list[dict[str, Any]]:
     """All rows of the study; those that are in the journal are not made again."""
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    kept = journal.read_text().splitlines() if journal.exists() else []
-    rows = [json.loads(line) for line in kept]
-    known = {(one["data"], one["case"], one["draw"]) for one in rows}
-    wanted = [
-        (data, case, draw, seed)
+    keys: list[dict[str, Any]] = [
+        {"data": data, "case": case, "draw": draw, "seed": seed}
         for draw in range(draws)
         for data in DATA
         for case in CASES
-        if (data, case, draw) not in known
     ]
-    made = Parallel(n_jobs=jobs, return_as="generator")(delayed(row)(*each) for each in wanted)
-    with journal.open("a") as file:
-        for one in made:
-            file.write(json.dumps(one) + "\n")
-            file.flush()
-            rows.append(one)
-    return rows
+    found = resume_map(row, keys, file=journal, n_jobs=jobs)
+    return [{**key, **one} for key, one in zip(keys, found, strict=True)]
 
 
 def share(count: int, total: int) -> str:

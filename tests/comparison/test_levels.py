@@ -15,7 +15,8 @@ from scipy.stats import binom
 from tests.cli.conftest import table
 
 import rdiv
-from rdiv.comparison.levels import FEWEST_ROWS, Family, permutations_for
+from rdiv.comparison.family import Family, permutations_for
+from rdiv.comparison.level_samples import FEWEST_ROWS
 from rdiv.comparison.levels_result import Level
 from rdiv.inference.intervals import Interval
 from rdiv.inference.multiplicity import Correction

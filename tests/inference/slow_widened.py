@@ -23,11 +23,13 @@ def ends(
     return value - low * error, value + high * error
 
 
-def slow_mean(numbers: np.ndarray, alpha: float = 0.05) -> tuple[float, float, float]:
-    """Mean, low and high."""
+def slow_mean(
+    numbers: np.ndarray, alpha: float = 0.05, inflation: float = 1.0
+) -> tuple[float, float, float]:
+    """Mean, low and high; the variance of the mean is so many times that of independent numbers."""
     n, off = len(numbers), numbers - numbers.mean()
-    skewness = (off**3).sum() / n**3 / ((off**2).sum() / n**2) ** 1.5
-    error = numbers.std(ddof=1) / np.sqrt(n)
+    skewness = (off**3).sum() / n**3 / (inflation * (off**2).sum() / n**2) ** 1.5
+    error = numbers.std(ddof=1) * np.sqrt(inflation / n)
     return (numbers.mean(), *ends(numbers.mean(), error, n - 1, skewness, alpha))
 
 

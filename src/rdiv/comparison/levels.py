@@ -3,44 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import ceil
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rdiv.comparison.compare import admit, compare
+from rdiv.comparison.family import DEFAULT_RESAMPLES, Family
 from rdiv.comparison.level_runs import LevelRun, joined, judge_runs, why_no_runs
+from rdiv.comparison.level_samples import level_samples, rows_of, shortage
 from rdiv.comparison.levels_result import Comparisons, Level
 from rdiv.comparison.models import SAME
 from rdiv.comparison.questions import leading_answer
 from rdiv.comparison.result import Comparison
-from rdiv.comparison.verdicts import verdict_of
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS
 from rdiv.errors import InputError, InputTypeError, OutOfReachError
 from rdiv.inference.engine import PermutationSettings
-from rdiv.inference.multiplicity import CORRECTIONS, Correction
-from rdiv.names import chosen_from
+from rdiv.inference.multiplicity import Correction
 from rdiv.progress import counting
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.fitting_rows import FIT_ROWS, SAMPLE_ROWS
-from rdiv.samples.frames import as_frame, is_frame, python_values
-from rdiv.samples.grouping import FEWEST_UNITS, Design
+from rdiv.samples.grouping import Design
 from rdiv.samples.logged import Prediction
 from rdiv.samples.missing_labels import separate_labels
 from rdiv.samples.partition_pooling import in_memory_if_small
-from rdiv.samples.partitions import Partitions
 from rdiv.samples.pooling import resolve_seed
-from rdiv.samples.sample import as_sample
 from rdiv.threads import one_thread
 
-__all__ = ["FEWEST_ROWS", "Family", "compare_many", "compare_models", "permutations_for"]
-
-FEWEST_ROWS = 20
-"""A level with fewer rows is skipped: no test of so few rows is informative."""
-
-DEFAULT_RESAMPLES = 999
+__all__ = ["compare_many", "compare_models"]
 
 
 def compare_many(
@@ -113,10 +103,10 @@ def compare_many(
     reference = in_memory_if_small(reference, "reference", sample_rows)
     if by is not None:
         current = in_memory_if_small(current, "current", sample_rows)
-    reference, samples = _levels(reference, current, by, (target, groups, strata))
+    reference, samples = level_samples(reference, current, by, (target, groups, strata))
     samples = {name: in_memory_if_small(one, name, sample_rows) for name, one in samples.items()}
-    sizes = {name: _rows_of(sample, name) for name, sample in samples.items()}
-    short = {name: _shortage(samples[name], rows, groups) for name, rows in sizes.items()}
+    sizes = {name: rows_of(sample, name) for name, sample in samples.items()}
+    short = {name: shortage(samples[name], rows, groups) for name, rows in sizes.items()}
     tested = [name for name in sizes if short[name] is None]
     if not tested:
         reasons = ", ".join(f"{name} has {why}" for name, why in list(short.items())[:3])
@@ -237,176 +227,6 @@ def compare_models(
     return family.together(list(family.judged(found).values()), "model")
 
 
-@dataclass(frozen=True)
-class Family:
-    """Comparisons that are judged together.
-
-    Parameters
-    ----------
-    size : int
-        How many there are; the runs of levels count as one more.
-    alpha : float
-        Level of all of them together.
-    correction : {"holm", "bh"}
-    asked : int, optional
-        Permutations asked for; as many as are needed without it.
-    seed : int
-    """
-
-    size: int
-    alpha: float
-    correction: Correction
-    asked: int | None
-    seed: int
-
-    def __post_init__(self) -> None:
-        chosen_from(CORRECTIONS, self.correction, "correction")
-
-    @property
-    def n_resamples(self) -> int:
-        """Permutations of each comparison."""
-        return permutations_for(self.size, self.alpha, self.asked)
-
-    def settings(self) -> dict[str, Any]:
-        """What each comparison is run with."""
-        share = self.alpha / self.size
-        return {"alpha": share, "n_resamples": self.n_resamples, "rng": self.seed}
-
-    def judged(
-        self, found: Mapping[str, Comparison], run: LevelRun | None = None
-    ) -> dict[str, Level]:
-        """A level for each comparison, with p-values and a verdict that hold for all together."""
-        lines = self._adjusted(list(found.values()), run)
-        return {
-            name: _level(name, one, adjusted, self.alpha)
-            for (name, one), adjusted in zip(found.items(), lines, strict=True)
-        }
-
-    def adjusted_run(
-        self, found: Mapping[str, Comparison], run: LevelRun | None
-    ) -> LevelRun | None:
-        """The run of levels with its p-value adjusted for all levels."""
-        if run is None:
-            return None
-        whole = self._wholes(list(found.values()), run)
-        return replace(run, adjusted_pvalue=float(whole[-1]), alpha=self.alpha)
-
-    def _wholes(self, found: Sequence[Comparison], run: LevelRun | None) -> NDArray[np.float64]:
-        """Adjusted p-values of all levels, and last that of the runs where these are tested."""
-        pvalues = [one.pvalue for one in found]
-        if self.size > len(pvalues):
-            pvalues.append(1.0 if run is None else run.pvalue)
-        return CORRECTIONS[self.correction](pvalues)
-
-    def _adjusted(
-        self, found: Sequence[Comparison], run: LevelRun | None
-    ) -> list[dict[str, float]]:
-        """P-values of every level, adjusted for all levels and questions, by question.
-
-        Whether a level shifted at all is decided by the p-value of all its questions,
-        ``"together"``, adjusted over the levels (and the runs of them, as one more member). Its
-        questions are then judged by its own closed testing, at alpha over the number of members (so
-        that no question of any level is claimed wrongly with more than probability alpha), or, when
-        Benjamini and Hochberg select R of L members, at R / L of alpha (Benjamini and Bogomolov
-        2014).
-        """
-        whole = self._wholes(found, run)
-        selected = 1 if self.correction == "holm" else max(int((whole <= self.alpha).sum()), 1)
-        factor = len(whole) / selected
-        return [
-            {"together": float(value)}
-            | {
-                name: float(min(1.0, max(factor * pvalue, value)))
-                for name, pvalue in one.adjusted_pvalues.items()
-            }
-            for one, value in zip(found, whole, strict=False)
-        ]
-
-    def together(self, levels: Sequence[Level], by: str | None) -> Comparisons:
-        """The result of all levels, those that were skipped included."""
-        draws = self.n_resamples
-        raised = self.asked is None and draws > DEFAULT_RESAMPLES
-        return Comparisons(
-            tuple(levels), self.correction, self.alpha, draws, self.seed, by, raised,
-            no_runs="one pair of samples",
-        )  # fmt: skip
-
-
-def permutations_for(levels: int, alpha: float, asked: int | None) -> int:
-    """Number of permutations with which a shift can be found in each of that many levels.
-
-    Examples
-    --------
-    >>> print(permutations_for(4, 0.05, None), permutations_for(40, 0.05, None))
-    999 3999
-    """
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha must lie strictly between 0 and 1, got {alpha}.")
-    least = ceil(levels / alpha - 1e-9) - 1
-    if (
-        asked is None
-    ):  # five times the minimum, so that a p-value above the smallest possible one can reject too
-        return max(DEFAULT_RESAMPLES, 5 * (least + 1) - 1)
-    if asked < least:
-        raise InputError(
-            f"{asked} permutations can never find a shift among {levels} tests at alpha = "
-            f"{alpha:g}; use at least {least}, or leave the number out."
-        )
-    return asked
-
-
-def _levels(
-    reference: Any, current: Any, by: str | None, taken: Sequence[str | None]
-) -> tuple[Any, Mapping[str, Any]]:
-    """The reference and the current samples by name, without the column of levels."""
-    if by is None:
-        if not isinstance(current, Mapping) or not current:
-            raise InputTypeError(
-                "current must be a mapping of names to samples, or a frame and by= the name of a "
-                f"column, got {type(current).__name__}."
-            )
-        return reference, {str(name): sample for name, sample in current.items()}
-    if isinstance(current, Partitions):
-        raise InputError(
-            f"by={by!r} splits a current table in memory, and this one has more rows than "
-            "sample_rows; give one table for each level instead."
-        )
-    if not is_frame(current) or not (is_frame(reference) or isinstance(reference, Partitions)):
-        raise InputTypeError(f"by={by!r} names a column of a frame, got arrays; pass frames.")
-    if by in taken:
-        raise InputError(f"by={by!r} is the target, groups or strata column; choose another one.")
-    if isinstance(reference, Partitions):
-        return reference.without([by]), _split(as_frame(current), by)
-    reference = as_frame(reference)
-    reference = reference.drop(by) if by in reference.columns else reference
-    return reference.to_native(), _split(as_frame(current), by)
-
-
-def _split(current: Any, by: str) -> dict[str, Any]:
-    if by not in current.columns:
-        raise InputError(f"the column {by!r} of by= is not in current; check the name.")
-    places: dict[Any, list[int]] = {}
-    for row, value in enumerate(python_values(current[by])):
-        places.setdefault(value, []).append(row)
-    ordered = [*sorted(value for value in places if value is not None)]
-    ordered += [None] if None in places else []
-    inputs = current.drop(by)
-    return {_name(value): inputs[np.array(places[value])].to_native() for value in ordered}
-
-
-def _rows_of(sample: Any, name: str) -> int:
-    if isinstance(sample, Partitions):
-        return sample.rows
-    return len(as_sample(sample, name, missing=True).x)
-
-
-def _name(value: Any) -> str:
-    if value is None:
-        return "(missing)"
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if whole else str(value)
-
-
 def _compare(what: str, reference: Any, current: Any, settings: dict[str, Any]) -> Comparison:
     try:
         return compare(reference, current, **settings)
@@ -460,22 +280,3 @@ def _run_of_levels(
         share, pooled = settings["train_share"], admitted.pooled
         answer = leading_answer(admitted.models, pooled, permutations, train_share=share)
         return judge_runs(answer, sizes, permutations)
-
-
-def _level(name: str, one: Comparison, adjusted: dict[str, float], alpha: float) -> Level:
-    questions = {name: pvalue for name, pvalue in adjusted.items() if name != "together"}
-    verdict = verdict_of(questions, adjusted["together"], alpha, one.leading, one.labels)
-    rows = one.results[one.leading].n_q
-    return Level(name, rows, verdict=verdict, adjusted_pvalues=adjusted, comparison=one)
-
-
-def _shortage(sample: Any, rows: int, groups: str | None) -> str | None:
-    """Why a level is too small to be compared, if it is."""
-    if rows < FEWEST_ROWS:
-        return f"{rows} rows, fewer than the {FEWEST_ROWS} that a level needs"
-    if groups is None or not is_frame(sample) or groups not in as_frame(sample).columns:
-        return None
-    units = as_frame(sample)[groups].n_unique()
-    if units < FEWEST_UNITS:
-        return f"{units} group, fewer than the {FEWEST_UNITS} that a level needs"
-    return None

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.comparison.models import Models
+from rdiv.comparison.retraining_gain import Retraining, Training, retraining_of
 from rdiv.discrepancies.in_use import InUse, TrainedOnReference
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.errors import OutOfReachError
 from rdiv.inference.engine import PermutationSettings
-from rdiv.inference.intervals import Estimate
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Prepared
-from rdiv.inference.widened import LossShape, loss_shape, skewed_mean
-from rdiv.models import Model
+from rdiv.inference.widened import LossShape, loss_shape
+from rdiv.models import CrossFit, Model
 from rdiv.models.protocol import FittedModel, fit_model, is_given, is_held_out, loss_name
 from rdiv.results import TwoSampleResult
 from rdiv.samples.pooled import LookedAt
@@ -32,7 +32,7 @@ from rdiv.two_sample import (
     split_reference,
 )
 
-__all__ = ["FEWEST_TRAINED", "Answer", "Answers", "Retraining", "ask", "leading_answer"]
+__all__ = ["FEWEST_TRAINED", "Answer", "Answers", "ask", "leading_answer"]
 
 FEWEST_TRAINED = 50
 """With fewer rows in part A, rdiv trains no model in use: it would say little about yours."""
@@ -59,6 +59,8 @@ class Answer:
         The model in use: what was trained on part A, or the given one.
     part : (m,) integers, optional
         Places of part A in the whole pool.
+    folds : pair of int
+        Folds of the model that was fitted to these rows, and how often they were drawn.
     """
 
     prepared: Prepared
@@ -68,6 +70,7 @@ class Answer:
     loss: str
     fitted: TrainedOnReference | FittedModel | None = None
     part: NDArray[np.intp] | None = None
+    folds: tuple[int, int] = (1, 1)
 
     def within(self, looked: LookedAt) -> Answer:
         """The same for the rows that are looked at, whose places are then those among them."""
@@ -103,26 +106,6 @@ class Answer:
         return loss_shape(
             self.losses, self.samples.is_p, alpha, groups=pool.groups, strata=pool.strata
         )
-
-
-@dataclass(frozen=True)
-class Retraining:
-    """What a model that has seen both samples would win over the one in use.
-
-    Parameters
-    ----------
-    current, reference : Estimate
-        Mean loss of the model in use minus that of the shared model, row by row, on the current
-        rows and on the reference rows that were compared; positive where the shared model is
-        better.
-    """
-
-    current: Estimate
-    reference: Estimate
-
-    def fields(self) -> dict[str, Any]:
-        """Both numbers with their intervals, for JSON."""
-        return {"current": self.current._asdict(), "reference": self.reference._asdict()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,13 +153,10 @@ class Answers:
         if not self.shared.held_out:
             return None
         won = self.in_use.losses - self.shared.losses[self.in_use.rows]
-        samples = self.in_use.samples
-
-        def on(side: NDArray[np.bool_]) -> Estimate:
-            groups = samples.pool.groups
-            return skewed_mean(won[side], alpha, None if groups is None else groups[side])
-
-        return Retraining(on(~samples.is_p), on(samples.is_p))
+        fitted, folds, draws = self.in_use.fitted, *self.shared.folds
+        used = len(fitted.trained) if isinstance(fitted, TrainedOnReference) else 0
+        training = Training(used, len(self.shared.rows), folds, draws)
+        return retraining_of(won, self.in_use.samples, training, alpha)
 
 
 def ask(
@@ -203,7 +183,9 @@ def ask(
         results |= found
         loss = loss_name(shared, pooled.pool)
         held_out = is_held_out(shared)
-        together = Answer(prepared["r-div"], pooled, everything, held_out, loss)
+        times = len(prepared["r-div"].draws) or 1
+        folds = (shared.folds, times) if isinstance(shared, CrossFit) else (1, 1)
+        together = Answer(prepared["r-div"], pooled, everything, held_out, loss, folds=folds)
         score = prepared.get("score")
         known = loss != "loss" or not is_given(used)
         same = in_use is not None and in_use.loss == loss and known

@@ -12,7 +12,7 @@ from rdiv.comparison import sentences
 from rdiv.comparison.expected_gap import ExpectedGap
 from rdiv.comparison.loss_summary import LossSummary
 from rdiv.comparison.margins import MarginTest
-from rdiv.comparison.questions import Retraining
+from rdiv.comparison.retraining_gain import Retraining
 from rdiv.comparison.split import Split
 from rdiv.comparison.verdicts import Direction, Verdict
 from rdiv.drivers.moved_column import MovedColumn

@@ -40,6 +40,7 @@ __all__ = [
     "advice",
     "alpha_spent",
     "asymptotic_because",
+    "asymptotic_words",
     "badge",
     "details",
     "fold_luck",
@@ -187,7 +188,7 @@ def _no_shift(found: Comparison) -> str:
         )
     return (
         f"No shift found for {model}: a gap of {gap:.3g} in {_loss(found)} would have been found "
-        "with 80 % probability."
+        f"with 80 % probability{asymptotic_words(found)}."
     )
 
 
@@ -361,6 +362,12 @@ def interval_words(interval: Interval | None, alpha: float, why: str | None = No
         return IN_SAMPLE
     text = f"{100 * (1 - alpha):g} % interval {interval.low:+.4g} to {interval.high:+.4g}"
     return text if why is None else f"{text} (asymptotic: {why})"
+
+
+def asymptotic_words(found: Comparison) -> str:
+    """Why what is said about the leading gap is asymptotic, in brackets; nothing if it is not."""
+    why = asymptotic_because(found, found.leading)
+    return "" if why is None else f" (asymptotic: {why})"
 
 
 def asymptotic_because(found: Comparison, question: str) -> str | None:

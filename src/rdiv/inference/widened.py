@@ -19,6 +19,7 @@ from rdiv.inference.intervals import (
     one_sided_limits,
     welch_freedom,
 )
+from rdiv.inference.tail_index import tail_index
 
 __all__ = [
     "FEW_UNITS",
@@ -35,6 +36,9 @@ FEW_UNITS = 30
 
 LARGE_SKEWNESS = 0.3
 """From this skewness of the gap on, which a few rows cause, an interval is marked as asymptotic."""
+
+MINOR = 0.05
+"""A side with less than this share of the variance of the gap may have a heavy tail."""
 
 NEARLY_CONSTANT = 0.01
 """A side with less than this share of the pooled variance has not shown its own spread."""
@@ -59,12 +63,15 @@ class Side(NamedTuple):
         as any of the pool may be too rare to have been drawn; 0 where the side shows its spread.
     constant : bool
         Whether all its losses are the same although those of the pool are not.
+    heavy : bool
+        Whether its losses may have no variance, see `tail_index`, and matter for the gap.
     """
 
     units: int
     skewness: float
     unseen: Interval
     constant: bool = False
+    heavy: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,7 @@ class LossShape:
         return self.q.skewness - self.p.skewness
 
     def why_asymptotic(self) -> str | None:
-        """Why an interval of this gap is asymptotic: a small or a very skewed side; or None."""
+        """Why an interval of this gap is asymptotic: a small, skewed or heavy side; or None."""
         sides = {"reference": self.p, "current": self.q}
         few = [f"{side.units} {name}" for name, side in sides.items() if side.units < FEW_UNITS]
         if few:
@@ -102,6 +109,9 @@ class LossShape:
         bent = [name for name, side in sides.items() if abs(side.skewness) > LARGE_SKEWNESS]
         if bent:
             return f"a few {self.what} carry the {' and '.join(bent)} losses"
+        heavy = [name for name, side in sides.items() if side.heavy]
+        if heavy:
+            return f"the tail of the {' and '.join(heavy)} losses is heavy"
         return None
 
 
@@ -135,8 +145,9 @@ def loss_shape(
             float((part**3).sum()) / whole if whole > 0 else 0.0,
             _unseen(losses, side, len(part), alpha),
             bool(np.ptp(losses[side]) == 0),
+            variance >= MINOR * sum(variances) > 0 and _heavy(part),
         )
-        for part, side in zip(parts, (is_p, ~is_p), strict=True)
+        for part, side, variance in zip(parts, (is_p, ~is_p), variances, strict=True)
     ]
     return LossShape(freedom, sides[0], sides[1], what)
 
@@ -148,6 +159,11 @@ def _unit_parts(losses: Floats, side: NDArray[np.bool_], groups: NDArray[np.intp
         return off
     codes = np.unique(groups[side], return_inverse=True)[1]
     return np.asarray(np.bincount(codes, off), dtype=np.float64)
+
+
+def _heavy(parts: Floats) -> bool:
+    """Whether the upper or the lower tail may lack a variance."""
+    return any(tail_index(sign * parts).may_lack_variance for sign in (1.0, -1.0))
 
 
 def _unseen(losses: Floats, side: NDArray[np.bool_], units: int, alpha: float) -> Interval:
@@ -205,8 +221,21 @@ def widened_interval(
     return Interval(min(low, gap - below), max(high, gap + above))
 
 
-def skewed_mean(numbers: Floats, alpha: float, groups: NDArray[np.intp] | None = None) -> Estimate:
-    """The mean of independent numbers (or groups) with Student's interval, wider where skewed.
+def skewed_mean(
+    numbers: Floats,
+    alpha: float,
+    groups: NDArray[np.intp] | None = None,
+    inflation: float = 1.0,
+) -> Estimate:
+    """The mean of numbers (or groups) with Student's interval, wider where they are skewed.
+
+    Parameters
+    ----------
+    numbers : (n,) array
+    alpha : float
+    groups : (n,) integers, optional
+    inflation : float
+        By how much dependence raises the variance of the mean; 1 where they are independent.
 
     Examples
     --------
@@ -222,8 +251,8 @@ def skewed_mean(numbers: Floats, alpha: float, groups: NDArray[np.intp] | None =
     variance = float((parts**2).sum())
     if not variance > 0:
         return Estimate(mean, mean, mean)
-    error = float(np.sqrt(variance * units / (units - 1)))
-    skewness = float((parts**3).sum()) / variance**1.5
+    error = float(np.sqrt(inflation * variance * units / (units - 1)))
+    skewness = float((parts**3).sum()) / (inflation * variance) ** 1.5
     return Estimate(mean, *_skewed_ends(mean, error, units - 1, skewness, alpha))
 
 

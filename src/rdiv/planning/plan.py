@@ -154,7 +154,8 @@ def _from_losses(
     prepared = prepare(test, pooled.pool, pooled.stream("fit"))
     notes = {"variance": SAME_MODEL, "verdict": ONE_TEST}
     notes |= {} if is_held_out(test.model) else {"in-sample": IN_SAMPLE}
-    return {**plan_from_losses(prepared, pooled, rows, ratio, **asked), "notes": notes}
+    found = plan_from_losses(prepared, pooled, rows, ratio, **asked)
+    return {**found, "notes": {**notes, **found["notes"]}}
 
 
 def _from_curve(curve: dict[str, list[Any]], power: float, ratio: float) -> dict[str, Any]:

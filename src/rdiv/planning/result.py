@@ -27,11 +27,11 @@ class Plan:
     rows_p, rows_q : int, optional
         Rows needed. None when no gap was given, or no simulated size had the power.
     rows_p_range : Interval, optional
-        Between these, four of five pilots like this one would plan the rows of reference.
+        Between these lie the rows of reference that are really needed, for four of five pilots.
     smallest_detectable_gap : float, optional
         The gap that as many rows as in the pilot detect with `power`, in units of the loss.
     gap_range : Interval, optional
-        Between these, four of five pilots like this one would put that gap.
+        Between these lies that gap, for four of five pilots.
     curve : dict of columns
         ``n_p n_q power`` and, by variance, ``smallest_gap gap_low gap_high``: the gap with its
         range; by simulation ``low high se null``: the interval of the power, its standard error,
@@ -115,7 +115,8 @@ class Plan:
         if self.rows_p_range is not None:
             low, high = self.rows_p_range
             lines.append(
-                f"range: four of five pilots like this one plan {low} to {high} reference rows"
+                f"range: {low} to {high} reference rows; four of five such ranges hold the number "
+                "that is needed"
             )
         if self.method == "variance":
             lines += [
@@ -124,6 +125,8 @@ class Plan:
                 f"variance of the loss: {self.variance_p:.4g} on reference"
                 + ("" if self.variance_q is None else f", {self.variance_q:.4g} on current"),
             ]
+        if "asymptotic" in self.notes:
+            lines.append(f"asymptotic: {self.notes['asymptotic']}")
         model = "" if self.model is None else f"; model: {self.model}"
         return [*lines, f"test: {self.discrepancy}{model}"]
 
@@ -165,4 +168,4 @@ class Plan:
 
 
 def _range(span: Interval | None) -> str:
-    return "" if span is None else f" (four of five pilots: {span.low:.3g} to {span.high:.3g})"
+    return "" if span is None else f" (range: {span.low:.3g} to {span.high:.3g})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from rdiv.comparison.sentences import asymptotic_because
+from rdiv.comparison.sentences import asymptotic_because, asymptotic_words
 from rdiv.remarks import IN_SAMPLE
 from rdiv.report.labels_view import expected_facts, labels_fact
 from rdiv.report.provenance import Provenance
@@ -53,7 +53,8 @@ _TERMS = {
     "Smallest detectable gap": "With this many rows, a true gap of this size is found with "
     "80 % probability. Smaller ones are often missed.",
     "Asymptotic interval": "An interval that may miss more often than it says, because a side has "
-    "few rows, or because a few rows carry most of its losses. The p-value does not need it.",
+    "few rows, because a few rows carry most of its losses, or because these have a heavy tail. "
+    "The p-value does not need it.",
     "p-value, adjusted p-value": "How often chance alone gives at least such a difference when "
     "nothing has changed. Several questions are asked, and each gives chance another try: the "
     "adjusted p-value accounts for that.",
@@ -209,7 +210,9 @@ def _pvalue(found: Comparison) -> Fact:
 def _detectable(found: Comparison) -> Fact:
     model = "model in use" if found.leading == "in-use" else "shared model"
     model += ", if inputs alone move" if found.labels == "none" else ""
-    hint = f"of the {model}: found with 80\u00a0% probability at these sizes"
+    hint = (
+        f"of the {model}: found with 80\u00a0% probability at these sizes{asymptotic_words(found)}"
+    )
     return _fact("Smallest detectable gap", amount(found.smallest_detectable_gap, 3), hint)
 
 

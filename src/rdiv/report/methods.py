@@ -189,7 +189,7 @@ def _intervals(found: Comparison) -> str:
     if found.retraining is not None:
         text += (
             "Retraining compares the two models row by row, with Student's interval, wider where "
-            "differences are skewed. "
+            "differences are skewed and because rows train the models that judge each other. "
         )
     return text
 
