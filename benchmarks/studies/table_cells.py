@@ -97,16 +97,17 @@ class Table:
     all_rows: bool = False
 
 
-def _smallest(values: np.ndarray) -> np.ndarray:
-    return values == values.min()
+def smallest(values: np.ndarray) -> np.ndarray:
+    found: np.ndarray = values == values.min()
+    return found
 
 
 TABLES = {
-    "census": Table(census, "year", _smallest, "AGEP", "SCHL", "MAR", "RAC1P"),
-    "bikes": Table(bikes, "year", _smallest, "temp", "humidity", "atemp", "weather"),
+    "census": Table(census, "year", smallest, "AGEP", "SCHL", "MAR", "RAC1P"),
+    "bikes": Table(bikes, "year", smallest, "temp", "humidity", "atemp", "weather"),
     "digits": Table(digits, "label", lambda label: label < 5, "pixel 20", "pixel 28", "pixel 28",
                     all_rows=True),
-    "higgs": Table(higgs, "signal", _smallest, "m_bb", "m_wbb", "m_wwbb"),
+    "higgs": Table(higgs, "signal", smallest, "m_bb", "m_wbb", "m_wwbb"),
 }  # fmt: skip
 SOURCES: dict[str, Any] = {"blob": Blob(), "hdgm": Hdgm(10), "higgs4": Higgs()}
 
@@ -221,6 +222,8 @@ def _cells() -> dict[str, Cell]:
         Cell("paper", "blob", 1.0, 180, 180),
         Cell("paper", "hdgm", 1.0, 1000, 1000),
         Cell("paper", "higgs4", 1.0, 1000, 1000),
+        Cell("digits", "other", 1.0, 239, 10),  # ten rows of another source
+        Cell("census", "covariate", 2.0, 239, 10),
     ]
     names = [
         f"{cell.family} {cell.change}"

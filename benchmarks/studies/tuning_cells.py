@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 import polars as pl
-from benchmarks.studies.table_cells import Cell, Table, digits
+from benchmarks.studies.table_cells import Cell, Table, digits, smallest
 
 from rdiv.sources import Blob, Hdgm, Higgs
 from rdiv.sources.data_files import data_dir
@@ -56,16 +56,12 @@ def _cancer() -> pl.DataFrame:
     return table.with_columns(kind=pl.Series(found.target))
 
 
-def _smallest(values: np.ndarray) -> np.ndarray:
-    return values == values.min()
-
-
 TABLES = {
-    "census": Table(_census, "year", _smallest, "AGEP", "SCHL", "RELP", "MIG"),
-    "bikes": Table(_bikes, "year", _smallest, "humidity", "temp", "windspeed", "month"),
+    "census": Table(_census, "year", smallest, "AGEP", "SCHL", "RELP", "MIG"),
+    "bikes": Table(_bikes, "year", smallest, "humidity", "temp", "windspeed", "month"),
     "digits": Table(digits, "label", lambda label: label % 2 == 0, "pixel 35", "pixel 19",
                     "pixel 35", all_rows=True),
-    "higgs": Table(_higgs, "signal", _smallest, "m_jlv", "m_wbb", "m_bb"),
+    "higgs": Table(_higgs, "signal", smallest, "m_jlv", "m_wbb", "m_bb"),
     "cancer": Table(_cancer, "kind", lambda kind: kind == 1, "mean texture", "mean area",
                     "mean radius", all_rows=True),
 }  # fmt: skip
