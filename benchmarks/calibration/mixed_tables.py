@@ -4,8 +4,9 @@
 
 Both samples are drawn alike, so a p-value of at most alpha is a false alarm. The test is omnibus
 (r-div and score) of the mixed density. The broken variant learns ranks, levels and text from p
-alone, and must be caught by the same count. Counts are kept in a journal after every 250 draws, and
-a second run goes on where the first one stopped.
+alone (or fills missing cells with the mean of their own file), and must be caught by the same
+count. Counts are kept in a journal after every 250 draws, and a second run goes on where the first
+one stopped.
 """
 
 from __future__ import annotations
@@ -103,10 +104,19 @@ def false_alarm(table: str, draw: int, *, broken: bool = False) -> bool:
     """Whether one draw of two samples alike is rejected."""
     rng = np.random.default_rng([22, list(TABLES).index(table), draw])
     p, q = (TABLES[table](n, rng) for n in SIZES)
+    if broken and table == "90 % missing":
+        p, q = filled(p), filled(q)
+        broken = False  # the rest is as it should be
     pooled = pool_samples(p, q, rng=draw)
     model: Any = LearnedFromP(pooled.is_p) if broken else MixedDensity()
     settings = PermutationSettings(alpha=ALPHA, n_resamples=RESAMPLES)
-    return run_test(Omnibus(model), pooled, settings)[0].rejected
+    return run_test(Omnibus(model, inputs=False), pooled, settings)[0].rejected
+
+
+def filled(table: pl.DataFrame) -> pl.DataFrame:
+    """Deliberately broken: missing cells become the mean or the first level of their own file."""
+    means = [pl.col(name).fill_null(pl.col(name).mean().fill_null(0.0)) for name in "abcde"]
+    return table.with_columns(*means, pl.col("town").fill_null(pl.col("town").max()))
 
 
 def within(count: int, draws: int) -> bool:
@@ -141,7 +151,8 @@ def page(known: dict[str, list[int]]) -> str:
         f"{SIZES[1]} rows drawn alike,",
         f"{RESAMPLES} permutations. A right test has at most {ALPHA:.0%} false alarms on average; "
         "the bound is passed by chance",
-        "once in 1000 such cells. The broken variant learns ranks, levels and text from p alone.",
+        "once in 1000 such cells. The broken variant learns ranks, levels and text from p alone;",
+        "on mostly missing cells, where that matters little, it fills them with the mean of a file.",
         "",
         "| table | draws | false alarms | rate | bound | broken: draws | broken: rate |",
         "|---|---|---|---|---|---|---|",

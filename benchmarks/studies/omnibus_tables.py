@@ -25,9 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.studies.table_cells import CELLS, Cell, draw
 
 from rdiv.discrepancies import Energy, GaussianMmd, LogitC2st, Omnibus
-from rdiv.discrepancies.omnibus import combined
+from rdiv.discrepancies.member_weights import FOR_INPUTS, weights_of
+from rdiv.discrepancies.members import combined
 from rdiv.discrepancies.resolve import default_density
-from rdiv.inference.combining import Combine, min_p, soft_min_p
+from rdiv.inference.combining import Combine, min_p, weighted_p
 from rdiv.inference.engine import PermutationSettings, permutation_pvalue, permute
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models.protocol import fit_model
@@ -37,7 +38,7 @@ from rdiv.studies.journal import Journal, resume_map
 from rdiv.threads import one_thread
 from rdiv.two_sample import prepare, run_test
 
-SEED, TRIALS, RESAMPLES, ALPHA = 63, 30, 199, 0.05
+SEED, TRIALS, RESAMPLES, ALPHA = 64, 50, 299, 0.05
 JOURNAL = Path(__file__).with_name("journals") / "omnibus_tables.jsonl"
 SINGLE = ("r-div", "score", "energy", "mmd-o", "c2st-l")
 SHOWN = ("omnibus", "r-div, score", "inputs", *SINGLE)
@@ -144,21 +145,19 @@ def one_trial(key: dict[str, Any]) -> dict[str, float]:
             found[name] = null.of(others[name], slice(place, place + 1)).pvalue
         if CELLS[key["cell"]].trained:
             found["c2st-l"] = run_test(LogitC2st("boosting"), pooled, settings)[0].pvalue
-    return {name: round(float(p), 6) for name, p in found.items()}
+    return {name: round(float(p), 4) for name, p in found.items()}
 
 
 def _members(parts: dict[str, np.ndarray]) -> dict[str, float]:
     """P-values of r-div, score and inputs, from the columns of omnibus."""
     score = _together(min_p, parts, "score ridge", "score l4")
-    far = [name for name in parts if name.startswith("distances")]
-    distances = _together(min_p, parts, *far) if len(far) > 1 else parts[far[0]]
-    looks = [distances, *(parts[name] for name in ("columns", "pairs") if name in parts)]
+    looks = [name for name in parts if name not in _OF_THE_MODEL]
     found = {
         "r-div": parts["r-div"],
         "score": score,
         "r-div, score": min_p(np.stack([parts["r-div"], score], axis=1)),
-        "inputs": soft_min_p(np.stack(looks, axis=1)),
-        **{f"part {name}": parts[name] for name in parts if name not in _OF_THE_MODEL},
+        "inputs": _together(weighted_p(weights_of(looks, FOR_INPUTS)), parts, *looks),
+        **{f"part {name}": parts[name] for name in looks},
     }
     return {name: permutation_pvalue(values[0], values[1:]) for name, values in found.items()}
 

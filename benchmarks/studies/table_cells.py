@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -67,45 +68,85 @@ def higgs() -> pl.DataFrame:
     return table.with_columns(signal=pl.Series(np.repeat([0, 1], 20_000)))
 
 
-TABLES = {"census": census, "bikes": bikes, "digits": digits, "higgs": higgs}
-EXTRA = {"census": "year", "bikes": "year", "digits": "label", "higgs": "signal"}
-NUMBER = {"census": "AGEP", "bikes": "temp", "digits": "pixel 20", "higgs": "m_bb"}
-SECOND = {"census": "SCHL", "bikes": "humidity", "digits": "pixel 28", "higgs": "m_wbb"}
-TEXT = {"census": "RAC1P", "bikes": "weather"}
-PAIR = {"census": "MAR", "bikes": "atemp", "digits": "pixel 28", "higgs": "m_wwbb"}
+@dataclass(frozen=True)
+class Table:
+    """A table and the columns that changes are planted in.
+
+    Parameters
+    ----------
+    load : callable
+        Gives the table.
+    extra : str
+        The column that says which rows are the other ones; it is left out of the samples.
+    first : callable
+        From the values of that column to the rows that are not the other ones.
+    number, second, text, pair : str
+        Columns that are changed: the first by weights and by scale, the second by scale and missing
+        cells, the text by a new level, the last by a break from the others.
+    all_rows : bool
+        Whether changes of columns are planted among all rows, or among those of `first`.
+    """
+
+    load: Callable[[], pl.DataFrame]
+    extra: str
+    first: Callable[[np.ndarray], np.ndarray]
+    number: str
+    second: str
+    pair: str
+    text: str = ""
+    all_rows: bool = False
+
+
+def smallest(values: np.ndarray) -> np.ndarray:
+    found: np.ndarray = values == values.min()
+    return found
+
+
+TABLES = {
+    "census": Table(census, "year", smallest, "AGEP", "SCHL", "MAR", "RAC1P"),
+    "bikes": Table(bikes, "year", smallest, "temp", "humidity", "atemp", "weather"),
+    "digits": Table(digits, "label", lambda label: label < 5, "pixel 20", "pixel 28", "pixel 28",
+                    all_rows=True),
+    "higgs": Table(higgs, "signal", smallest, "m_bb", "m_wbb", "m_wwbb"),
+}  # fmt: skip
 SOURCES: dict[str, Any] = {"blob": Blob(), "hdgm": Hdgm(10), "higgs4": Higgs()}
 
 
-def draw(cell: Cell, rng: np.random.Generator) -> tuple[Any, Any]:
+def draw(
+    cell: Cell,
+    rng: np.random.Generator,
+    tables: Mapping[str, Table] = TABLES,
+    sources: Mapping[str, Any] = SOURCES,
+) -> tuple[Any, Any]:
     """Reference and current rows of one trial, all different rows of the table."""
     if cell.family in ("paper", "none"):
-        source = SOURCES[cell.change]
+        source = sources[cell.change]
         p, q = source.draw(max(cell.n_p, cell.n_q), rng, cell.family == "none")
         return p[: cell.n_p], q[: cell.n_q]
-    table, extra = TABLES[cell.family](), EXTRA[cell.family]
-    table = table[rng.permutation(len(table))]
-    reference, current = _parts(table, cell, rng)
-    return reference.drop(extra), _changed(current, table, cell, rng).drop(extra)
+    table = tables[cell.family]
+    rows = table.load()
+    rows = rows[rng.permutation(len(rows))]
+    reference, current = _parts(rows, table, cell, rng)
+    return reference.drop(table.extra), _changed(current, rows, table, cell, rng).drop(table.extra)
 
 
 def _parts(
-    table: pl.DataFrame, cell: Cell, rng: np.random.Generator
+    rows: pl.DataFrame, table: Table, cell: Cell, rng: np.random.Generator
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Random rows for both sides; those of current are chosen by weights for some changes."""
-    extra = table[EXTRA[cell.family]].to_numpy()
+    first = table.first(rows[table.extra].to_numpy())
     if cell.change == "other":  # another year, another digit, signal instead of background
-        first = extra == extra.min() if cell.family != "digits" else extra < 5
-        p = table.filter(pl.Series(first))[: cell.n_p]
-        same = table.filter(pl.Series(first))[cell.n_p : cell.n_p + cell.n_q]
-        mixed = table.filter(pl.Series(~first))[: cell.n_q]
+        p = rows.filter(pl.Series(first))[: cell.n_p]
+        same = rows.filter(pl.Series(first))[cell.n_p : cell.n_p + cell.n_q]
+        mixed = rows.filter(pl.Series(~first))[: cell.n_q]
         changed = rng.random(len(mixed)) < cell.amount
         return p, pl.concat([mixed.filter(pl.Series(changed)), same.filter(pl.Series(~changed))])
-    if cell.family != "digits":
-        table = table.filter(pl.Series(extra == extra.min()))
-    p, rest = table[: cell.n_p], table[cell.n_p :]
+    if not table.all_rows:
+        rows = rows.filter(pl.Series(first))
+    p, rest = rows[: cell.n_p], rows[cell.n_p :]
     weights = np.ones(len(rest))
     if cell.change in ("covariate", "lost"):
-        number = rest[NUMBER[cell.family]].to_numpy().astype(float)
+        number = rest[table.number].to_numpy().astype(float)
         ranks = number.argsort().argsort() / len(number)
         weights = np.exp(cell.amount * (4 * ranks - 2))
         if cell.change == "lost":
@@ -115,27 +156,26 @@ def _parts(
 
 
 def _changed(
-    q: pl.DataFrame, table: pl.DataFrame, cell: Cell, rng: np.random.Generator
+    q: pl.DataFrame, rows: pl.DataFrame, table: Table, cell: Cell, rng: np.random.Generator
 ) -> pl.DataFrame:
     """Current rows with the planted change."""
-    hit, family = pl.Series(rng.random(len(q)) < cell.amount), cell.family
+    hit = pl.Series(rng.random(len(q)) < cell.amount)
     if cell.change == "new category":
-        name = TEXT[family]
+        name = table.text
         return q.with_columns(pl.when(hit).then(pl.lit("new")).otherwise(name).alias(name))
     if cell.change == "missing":
-        name = SECOND[family]
+        name = table.second
         return q.with_columns(pl.when(hit).then(None).otherwise(name).alias(name))
     if cell.change == "broken pair":
-        name, rows = PAIR[family], np.flatnonzero(hit.to_numpy())
+        name, chosen = table.pair, np.flatnonzero(hit.to_numpy())
         order = np.arange(len(q))
-        order[rows] = rng.permutation(rows)
+        order[chosen] = rng.permutation(chosen)
         return q.with_columns(q[name][order].alias(name))
     if cell.change == "scale":
-        for name in (NUMBER[family], SECOND[family]):
-            centre = float(table[name].mean())  # type: ignore[arg-type]
+        for name in (table.number, table.second):
+            centre = float(rows[name].mean())  # type: ignore[arg-type]
             wider = centre + (1 + cell.amount) * (pl.col(name).cast(pl.Float64) - centre)
             q = q.with_columns(wider.alias(name))
-            table = table.with_columns(pl.col(name).cast(pl.Float64))
     return q
 
 
@@ -182,6 +222,8 @@ def _cells() -> dict[str, Cell]:
         Cell("paper", "blob", 1.0, 180, 180),
         Cell("paper", "hdgm", 1.0, 1000, 1000),
         Cell("paper", "higgs4", 1.0, 1000, 1000),
+        Cell("digits", "other", 1.0, 239, 10),  # ten rows of another source
+        Cell("census", "covariate", 2.0, 239, 10),
     ]
     names = [
         f"{cell.family} {cell.change}"

@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isnan
 
-__all__ = ["IN_SAMPLE", "NOT_EQUALITY", "SUSPECTED_LABELS", "left_out_columns", "wrong_with"]
+__all__ = [
+    "IN_SAMPLE",
+    "NOT_EQUALITY",
+    "SUSPECTED_LABELS",
+    "empty_columns",
+    "left_out_columns",
+    "wrong_with",
+]
 
 IN_SAMPLE = "in-sample losses give no valid interval; use folds"
 NOT_EQUALITY = "Not finding a difference does not show that there is none."
@@ -39,8 +46,24 @@ def left_out_columns(names: Sequence[str]) -> str:
     >>> print(left_out_columns(["photo"]))
     Column 'photo' holds bytes or nested values and was left out.
     """
+    one, several = "holds bytes or nested values and was", "hold bytes or nested values and were"
+    return f"{_columns(names)} {one if len(names) == 1 else several} left out."
+
+
+def empty_columns(names: Sequence[str]) -> str:
+    """What is said of columns without a single value.
+
+    Examples
+    --------
+    >>> print(empty_columns(["fax", "pager"]))
+    Columns 'fax', 'pager' have no value in either sample and say nothing.
+    """
+    verbs = ("has", "says") if len(names) == 1 else ("have", "say")
+    return f"{_columns(names)} {verbs[0]} no value in either sample and {verbs[1]} nothing."
+
+
+def _columns(names: Sequence[str]) -> str:
+    """Some columns by their names, of many the first."""
     shown = ", ".join(repr(name) for name in names[:8])
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    if len(names) == 1:
-        return f"Column {shown} holds bytes or nested values and was left out."
-    return f"Columns {shown}{more} hold bytes or nested values and were left out."
+    return f"Column{'' if len(names) == 1 else 's'} {shown}{more}"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies import BY_NAME
-from rdiv.discrepancies.omnibus import combined
+from rdiv.discrepancies.members import combined
 from rdiv.discrepancies.protocol import FromFit, how_it_learns, model_of, train_share_of
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.resolve import choose

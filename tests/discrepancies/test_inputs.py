@@ -12,8 +12,7 @@ from scipy.stats import binom
 import rdiv
 from rdiv.discrepancies import Energy, Inputs, Omnibus, input_members
 from rdiv.discrepancies.input_members import input_members as members_of
-from rdiv.discrepancies.omnibus import combined
-from rdiv.inference.combining import soft_min_p
+from rdiv.discrepancies.member_weights import FOR_INPUTS, by_weights
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.masks import random_subsets
 from rdiv.inference.prepared import Prepared
@@ -153,7 +152,7 @@ def ranked_per_sample(pool: Pool, is_p: np.ndarray) -> Prepared:
                for side in sides]  # fmt: skip
     joined = pl.concat(centred)[np.argsort(np.concatenate([np.flatnonzero(is_p),
                                                            np.flatnonzero(~is_p)]))]  # fmt: skip
-    return combined(members_of(Pool(joined.select("a"))), together=soft_min_p)
+    return by_weights(members_of(Pool(joined.select("a"))), FOR_INPUTS)
 
 
 def outside(pvalues: np.ndarray, level: float = 0.05) -> bool:

@@ -11,7 +11,7 @@ from sklearn.ensemble import IsolationForest
 
 import rdiv
 from rdiv.discrepancies import Energy, GaussianMmd, Omnibus, Prepared, RDivergence, Score
-from rdiv.inference.combining import min_p, soft_min_p
+from rdiv.inference.combining import min_p
 from rdiv.inference.engine import PermutationSettings, permutation_pvalue, permute
 from rdiv.models import KernelDensity, Ridge
 from rdiv.samples import Pool
@@ -109,18 +109,22 @@ class TestInputs:
         assert "columns" not in Omnibus("ridge").prepare(supervised, RNG(0)).parts
         assert "columns" in Omnibus("ridge", inputs=True).prepare(supervised, RNG(0)).parts
 
-    def test_three_members_by_a_smooth_minimum(self) -> None:
-        pool, is_p = Pool(X), np.arange(80) < 40
+    @pytest.mark.parametrize("wide", [False, True])
+    def test_their_p_values_are_weighted(self, wide: bool) -> None:
+        """Few continuous columns: r-div and score count most; in other tables distances do."""
+        x = RNG(3).normal(size=(80, 12)) if wide else X
         null = permute(
-            Omnibus("gmm").prepare(pool, RNG(0)), is_p, PermutationSettings(n_resamples=99),
-            rng=RNG(1),
+            Omnibus("gmm").prepare(Pool(x), RNG(0)), np.arange(80) < 40,
+            PermutationSettings(n_resamples=99), rng=RNG(1),
         )  # fmt: skip
-        r_div, ridge, l4, values, scores, columns, pairs = null.parts.T
-        distances = min_p(np.stack([values, scores], axis=1))
-        model = min_p(np.stack([r_div, min_p(np.stack([ridge, l4], axis=1))], axis=1))
-        moved = min_p(np.stack([columns, pairs], axis=1))
-        expected = soft_min_p(np.stack([model, distances, moved], axis=1))
-        assert null.pvalue == permutation_pvalue(expected[0], expected[1:])
+        pvalues = np.array([[(c >= v * (1 - 1e-10)).mean() for v in c] for c in null.parts.T])
+        weights = (
+            [0.05, 0.20, 0.10, 0.3375, 0.1125, 0.12, 0.08]
+            if wide
+            else [0.35, 0.25, 0.05, 0.1956522, 0.0543478, 0.07, 0.03]
+        )
+        strength = ((np.array(weights)[:, None] / pvalues) ** 2).sum(axis=0)
+        assert null.pvalue == permutation_pvalue(strength[0], strength[1:])
 
     def test_a_model_without_gradients_has_r_div_beside_them(self) -> None:
         forest = IsolationForest(n_estimators=10)

@@ -29,7 +29,9 @@ def gradients(n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 def found_in(own: dict[str, np.ndarray], is_p: np.ndarray, **design: Any) -> Any:
     pool = Pool(np.zeros((len(is_p), 1)), **design)
-    return driving_weights(pool, own, is_p, SETTINGS, rng=np.random.default_rng(0))
+    owners = [name for name, numbers in own.items() for _ in range(numbers.shape[1])]
+    numbers = np.concatenate([np.zeros((len(is_p), 0)), *own.values()], axis=1)
+    return driving_weights(pool, numbers, owners, is_p, SETTINGS, rng=np.random.default_rng(0))
 
 
 class TestTheFamily:
@@ -84,8 +86,8 @@ def test_the_masks_are_those_of_the_verdict(
         seen.append(permute(*given, **how))
         return seen[-1]
 
-    def losses(*_: Any) -> tuple[dict[str, np.ndarray], str]:
-        return {"loss": watched[-1][:, None]}, ""
+    def losses(*_: Any) -> tuple[np.ndarray, tuple[str, ...], str]:
+        return watched[-1][:, None], ("loss",), ""
 
     watched = []
     find = finding.find_drivers
@@ -95,7 +97,7 @@ def test_the_masks_are_those_of_the_verdict(
         return find(losses, *given, **how)
 
     monkeypatch.setattr("rdiv.drivers.weights.permute", spying)
-    monkeypatch.setattr("rdiv.drivers.find._scores_by_column", losses)
+    monkeypatch.setattr("rdiv.drivers.find._owned", losses)
     monkeypatch.setattr("rdiv.comparison.compare.find_drivers", watching)
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(300, 2)), rng.normal(size=300)
@@ -143,15 +145,28 @@ class TestOwners:
         for j, own in enumerate((1, 2)):
             np.testing.assert_allclose(table[..., own], table[..., 0] * scale[:, j, None])
 
-    def test_gradients_are_split_by_their_owners(self) -> None:
-        own = np.random.default_rng(0).normal(size=(5, 6))
-        owners = (None, "a", "b") * 2
-        scores, _ = finding._scores_by_column(own, owners, None)
-        np.testing.assert_array_equal(scores["b"], own[:, 2::3])
-        other, remark = finding._scores_by_column(own, None, None)
-        assert other == {}
-        assert "parameters" in remark
-        assert finding._scores_by_column(None, None, None)[0] == {}
+    def test_gradients_are_taken_by_their_owners(self) -> None:
+        """In any order, and those without a column left out: as if each column came alone."""
+        rng, is_p = np.random.default_rng(0), np.arange(90) < 40
+        own, owners = rng.normal(size=(90, 6)), (None, "a", "b") * 2
+        own[~is_p, 0] += 9.0
+        found = driving_weights(
+            Pool(np.zeros((90, 1))), own, owners, is_p, SETTINGS, rng=np.random.default_rng(0)
+        )
+        alone = found_in({"a": own[:, 1::3], "b": own[:, 2::3]}, is_p)
+        assert [(own.name, own.pvalue) for own in found] == [(o.name, o.pvalue) for o in alone]
+        assert [own.score for own in found] == pytest.approx([own.score for own in alone])
+
+    def test_what_has_no_owners_is_said(self) -> None:
+        own = np.zeros((5, 6))
+        chosen, owners, _ = finding._owned(own, ("a",) * 6, None)
+        assert chosen is own
+        assert owners == ("a",) * 6
+        assert finding._owned(own, ("a",) * 6, np.arange(2))[0].shape == (2, 6)
+        other = finding._owned(own, None, None)
+        assert other[1] == ()
+        assert "parameters" in other[2]
+        assert finding._owned(None, None, None)[1] == ()
 
     def test_a_density_model_has_no_score_by_column(self) -> None:
         rng = np.random.default_rng(0)

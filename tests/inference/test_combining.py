@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, norm
+from scipy.stats import binomtest
 
-from rdiv.inference.combining import Combine, min_p, nested, soft_min_p
+from rdiv.inference.combining import Combine, min_p, nested, weighted_p
 from rdiv.inference.engine import permutation_pvalue
 
 
@@ -34,26 +34,34 @@ def test_the_order_is_that_of_the_definition(n: int, k: int) -> None:
             assert smaller_p == (combined[i] > combined[j] + 1e-12)
 
 
-@pytest.mark.parametrize("combine", [min_p, soft_min_p])
+@pytest.mark.parametrize("combine", [min_p, weighted_p([0.2, 0.5, 0.3])])
 def test_rows_are_treated_alike(combine: Combine) -> None:
     parts = np.random.default_rng(0).normal(size=(50, 3))
     order = np.random.default_rng(1).permutation(50)
     assert (combine(parts[order]) == combine(parts)[order]).all()
 
 
-def test_the_smooth_minimum_by_hand() -> None:
+def test_weighted_p_values_by_hand() -> None:
     parts = np.random.default_rng(6).integers(0, 9, size=(12, 3)).astype(float)
-    for row, found in zip(parts, soft_min_p(parts), strict=True):
-        counts = [sum(other[j] >= row[j] for other in parts) for j in range(3)]
-        scores = [-norm.ppf(count / 13) for count in counts]
-        assert found == pytest.approx(np.log(sum(np.exp(2 * z) for z in scores)) / 2)
+    weights = [0.5, 0.2, 0.3]
+    for row, found in zip(parts, weighted_p(weights)(parts), strict=True):
+        shares = [sum(other[j] >= row[j] for other in parts) / 12 for j in range(3)]
+        squares = [(w / p) ** 2 for w, p in zip(weights, shares, strict=True)]
+        assert 10**found == pytest.approx(sum(squares) ** 0.5)
 
 
-def test_the_smooth_minimum_adds_evidence_where_the_minimum_does_not() -> None:
+def test_weighted_p_values_add_evidence_where_the_minimum_does_not() -> None:
     parts = np.random.default_rng(7).normal(size=(400, 2))
-    parts[0] = np.sort(parts, axis=0)[-14]  # two p-values of .035
-    one, two = (combine(parts) for combine in (min_p, soft_min_p))
+    parts[0] = np.sort(parts, axis=0)[-12]  # two p-values of .03
+    one, two = (combine(parts) for combine in (min_p, weighted_p([1.0, 1.0])))
     assert permutation_pvalue(two[0], two[1:]) < 0.05 < permutation_pvalue(one[0], one[1:])
+
+
+def test_a_column_is_seen_the_more_easily_the_larger_its_weight() -> None:
+    parts = np.random.default_rng(8).normal(size=(400, 2))
+    parts[0] = np.sort(parts[:, 0])[-12], -9.0  # p-values of .03 and 1
+    light, heavy = (weighted_p([w, 1 - w])(parts) for w in (0.3, 0.9))
+    assert permutation_pvalue(heavy[0], heavy[1:]) < 0.05 < permutation_pvalue(light[0], light[1:])
 
 
 def test_a_hundred_rows_can_reject_at_one_percent() -> None:
@@ -63,7 +71,7 @@ def test_a_hundred_rows_can_reject_at_one_percent() -> None:
     assert permutation_pvalue(combined[0], combined[1:]) == 0.01
 
 
-@pytest.mark.parametrize("together", [min_p, soft_min_p])
+@pytest.mark.parametrize("together", [min_p, weighted_p([0.3, 0.7])])
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
 def test_the_level_is_exact(correlation: float, together: Combine) -> None:
     """Exchangeable rows: the combined p-value is uniform, whatever the dependence of columns."""

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom, chisquare
 
-from rdiv.discrepancies.omnibus import combined
+from rdiv.discrepancies.members import combined
 from rdiv.inference import tiles
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap, mean_gaps

@@ -187,3 +187,12 @@ def test_what_is_left_out_is_said() -> None:
     assert rdiv.two_sample_test(p, q, n_resamples=19, rng=0).notes["left out"] == ["raw"]
     said = rdiv.compare(p, q, n_resamples=39, rng=0, drivers=False).warnings
     assert "Column 'raw' holds bytes or nested values and was left out." in said
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_columns_without_a_value_are_named(make: Any) -> None:
+    rng = np.random.default_rng(0)
+    holes, fax = np.full(40, np.nan), [None] * 40
+    p, q = (make({"x": rng.normal(size=40), "holes": holes, "fax": fax}) for _ in range(2))
+    said = rdiv.compare(p, q, n_resamples=39, rng=0, drivers=False).warnings
+    assert "Columns 'holes', 'fax' have no value in either sample and say nothing." in said

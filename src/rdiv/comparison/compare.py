@@ -333,7 +333,8 @@ def _explained(
     why = explain(None if answers.in_use is None else leading, settings.alpha)
     carriers = find_drivers(
         leading.losses, leading.samples, settings, held_out=leading.held_out,
-        score=answers.score_of(leading), expected=why.expected, columns=why.columns,
+        score=answers.score, score_rows=answers.score_rows(leading), expected=why.expected,
+        columns=why.columns,
         row_weights=None if why.split is None else why.split.weights,
     )  # fmt: skip
     unusual, said = unusual_rows(pooled, settings)

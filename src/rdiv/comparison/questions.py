@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -138,13 +138,11 @@ class Answers:
         assert found is not None
         return found
 
-    def score_of(self, answer: Answer) -> Prepared | None:
-        """The gradients of the rows of an answer."""
+    def score_rows(self, answer: Answer) -> NDArray[np.intp] | None:
+        """The places of the rows of an answer among the gradients of `score`; None: all rows."""
         if self.score is None or self.score.gradients is None:
             return None
-        if len(answer.rows) == len(self.score.gradients):
-            return self.score
-        return replace(self.score, gradients=self.score.gradients[answer.rows])
+        return None if len(answer.rows) == len(self.score.gradients) else answer.rows
 
     def retraining(self, alpha: float) -> Retraining | None:
         """What the shared model would win on the rows that both were measured on."""

@@ -136,6 +136,6 @@ def no_overlap(ratio: DensityRatio) -> str:
     """That samples do not overlap, with the numbers that say so."""
     return (
         "no overlap: the inputs of the samples differ so much that no loss at equal inputs can be "
-        f"compared ({ratio.effective_rows:.0f} effective reference rows, {100 * ratio.covered:.0f} "
-        "% of current where the reference has rows)"
+        f"compared ({ratio.effective_rows:.0f} effective reference rows, "
+        f"{100 * min(ratio.covered, 1):.0f} % of current where the reference has rows)"
     )

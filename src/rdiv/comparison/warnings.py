@@ -11,7 +11,7 @@ from rdiv.errors import InputError
 from rdiv.inference.widened import skewed_mean
 from rdiv.models import CrossFit, Frozen, same_model
 from rdiv.models.protocol import fit_model, loss_name, losses_of
-from rdiv.remarks import IN_SAMPLE, left_out_columns
+from rdiv.remarks import IN_SAMPLE, empty_columns, left_out_columns
 from rdiv.samples.column_findings import column_warnings, look_at_columns
 from rdiv.samples.copies import identical, repeated_rows, rows_in_both
 from rdiv.samples.pooling import PooledSamples
@@ -48,6 +48,8 @@ def data_warnings(
     found = list(column_warnings(look_at_columns(looked)))
     if pooled.pool.left_out:
         found.append(left_out_columns(pooled.pool.left_out))
+    if pooled.pool.empty_columns():
+        found.append(empty_columns(pooled.pool.empty_columns()))
     if identical(pooled):
         found.insert(0, IDENTICAL)
     elif rows_in_both(pooled):

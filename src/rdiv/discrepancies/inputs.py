@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rdiv.discrepancies.input_members import input_members
-from rdiv.discrepancies.omnibus import combined
-from rdiv.inference.combining import soft_min_p
+from rdiv.discrepancies.member_weights import FOR_INPUTS, by_weights
 from rdiv.inference.prepared import Prepared
 from rdiv.samples.pool import Pool
 
@@ -27,9 +26,10 @@ class Inputs:
 
     Notes
     -----
-    The three are combined by `rdiv.inference.combining.soft_min_p`, and ``statistic`` is what that
-    gives: about the normal score of the smallest p-value. `compare` gives this test as
-    ``input_test``, outside its verdict; `Omnibus` adds its members to those of a density model.
+    The three are combined by `rdiv.inference.combining.weighted_p`, and ``statistic`` is what that
+    gives: about minus the logarithm of the smallest p-value over its weight. `compare` gives this
+    test as ``input_test``, outside its verdict; `Omnibus` adds its members to those of a density
+    model.
 
     Examples
     --------
@@ -56,4 +56,4 @@ class Inputs:
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Describe every row by the ranks, levels and missing cells of its columns."""
         del rng
-        return combined(input_members(pool), together=soft_min_p)
+        return by_weights(input_members(pool), FOR_INPUTS)

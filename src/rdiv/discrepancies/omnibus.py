@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from inspect import isclass
 from typing import Any
 
@@ -11,18 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.discrepancies.input_members import input_members
+from rdiv.discrepancies.member_weights import FOR_FEW_COLUMNS, FOR_TABLES, by_weights
+from rdiv.discrepancies.members import combined
 from rdiv.discrepancies.protocol import FromFit, how_it_learns, is_discrepancy, model_of
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.score import Score, has_gradients
 from rdiv.errors import InputError, InputTypeError
-from rdiv.inference.combining import Combine, min_p, nested, soft_min_p
-from rdiv.inference.prepared import Masks, Observed, Prepared
+from rdiv.inference.prepared import Prepared
 from rdiv.models.adapters import as_model
+from rdiv.models.mixed import few_and_continuous
 from rdiv.models.protocol import FittedModel, Model, fit_model, task_of
 from rdiv.names import spelled
 from rdiv.samples.pool import Pool
 
-__all__ = ["Omnibus", "combined"]
+__all__ = ["Omnibus"]
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,11 @@ class Omnibus:
     -----
     Every permutation, the observed one included, is ranked among all in every member. Members that
     you name are combined by their smallest p-value, ties broken by the sum of the logs. With
-    `inputs` there are three: the smallest p-value of r-div and score; that of the distances; and
-    that of columns and of pairs of columns. They are combined by a smooth version of min-p,
-    `rdiv.inference.combining.soft_min_p`, which was better on tables that were used for nothing
-    else. If any member learns with labels, all members are tested on the half that was not used
-    for learning. Combinations want more than 99 permutations: p-values of members are multiples of
-    ``1 / (1 + n_resamples)``.
+    `inputs`, p-values have weights (`rdiv.inference.combining.weighted_p`) that depend on the kind
+    of columns and not on the labels: where there are at most ten columns, all of continuous
+    numbers, r-div and score count most; in other tables the distances do. If any member learns with
+    labels, all members are tested on the half that was not used for learning. Combinations want
+    more than 99 permutations: p-values of members are multiples of ``1 / (1 + n_resamples)``.
 
     Examples
     --------
@@ -136,14 +137,11 @@ class Omnibus:
         assert self.model is not None, "an omnibus of members has no one model"
         if not self._with_inputs(pool):
             return self._prepared(lambda member: member.from_fit(fitted, pool))
-        own = {"r-div": RDivergence(self.model).from_fit(fitted, pool)}
+        members = {"r-div": RDivergence(self.model).from_fit(fitted, pool)}
         if has_gradients(fitted):
-            own["score"] = Score(self.model).from_fit(fitted, pool)
-        members = input_members(pool)
-        levels = [own, {"distances": members.pop("distances")}, members]
-        tests = {str(k): combined(level) for k, level in enumerate(levels) if level}
-        whole = combined(tests, together=soft_min_p)
-        return replace(whole, parts=tuple(name for level in levels for name in _parts(level)))
+            members["score"] = Score(self.model).from_fit(fitted, pool)
+        few = not pool.is_images and few_and_continuous(pool.by_kind())
+        return by_weights(members | input_members(pool), FOR_FEW_COLUMNS if few else FOR_TABLES)
 
     def _with_inputs(self, pool: Pool) -> bool:
         if self.inputs is None:
@@ -186,59 +184,6 @@ class _Fits:
         fitted = fit_model(model, self.pool, self.rng.spawn(1)[0] if self.known else self.rng)
         self.known.append((model, fitted))
         return fitted
-
-
-def combined(members: Mapping[str, Prepared], together: Combine = min_p) -> Prepared:
-    """Several prepared tests of one pool as one: their columns side by side, then `together`.
-
-    Numbers per row (losses, gradients) and the gap are those of the first member that has them.
-
-    Examples
-    --------
-    >>> from rdiv.inference.mean_gaps import mean_gap
-    >>> low, high = mean_gap(np.array([0.0, 1.0, 5.0])), mean_gap(np.array([2.0, 2.0, 3.0]))
-    >>> both = combined({"low": low, "high": high})
-    >>> print(both.statistic(np.array([[True, True, False]])).shape, both.parts)
-    (1, 2) ('low', 'high')
-    """
-    tests = list(members.values())
-    if len(tests) == 1:
-        return tests[0]
-
-    def statistic(masks: Masks) -> NDArray[np.float64]:
-        columns = [test.statistic(masks).reshape(len(masks), -1) for test in tests]
-        return np.concatenate(columns, axis=1)
-
-    def first(name: str) -> Any:
-        return next((v for test in tests if (v := getattr(test, name)) is not None), None)
-
-    def observed(is_p: NDArray[np.bool_]) -> Observed:
-        found = [test.observe(is_p) for test in tests]
-        names = ("risk_p", "risk_q", "gap", "error")
-        known = {
-            name: next((v for one in found if (v := getattr(one, name)) is not None), None)
-            for name in names
-        }
-        return Observed(**known)
-
-    all_sums = all(test.sums for test in tests)
-    return Prepared(
-        statistic,
-        combine=nested([(test.columns, test.combine) for test in tests], together),
-        parts=_parts(members),
-        observed=observed,
-        sums=tuple(one for test in tests for one in test.sums) if all_sums else (),
-        losses=first("losses"),
-        gradients=first("gradients"),
-        gradient_owners=first("gradient_owners"),
-        notes={key: value for test in reversed(tests) for key, value in test.notes.items()},
-    )
-
-
-def _parts(members: Mapping[str, Prepared]) -> tuple[str, ...]:
-    """Names of the columns of some tests side by side."""
-    parts = {name: test.parts or ("",) for name, test in members.items()}
-    return tuple(f"{name} {part}".strip() for name, own in parts.items() for part in own)
 
 
 def _as_member(member: Any) -> Any:

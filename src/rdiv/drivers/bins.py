@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_FLOOR, Decimal
 from functools import cached_property
@@ -55,6 +55,18 @@ class InputColumn:
         for row, (_, bins) in enumerate(self.conditions):
             table[row, list(bins)] = 1.0
         return table
+
+    @cached_property
+    def where(self) -> tuple[tuple[int, ...], ...]:
+        """The bins of every condition, and all bins."""
+        return *(bins for _, bins in self.conditions), tuple(range(self.n_bins))
+
+    def at(self, rows: NDArray[np.intp]) -> InputColumn:
+        """The same column of some rows."""
+        part = replace(self, codes=self.codes[rows])
+        for name in ("holds", "where"):  # what does not depend on the rows is computed once
+            part.__dict__[name] = getattr(self, name)
+        return part
 
 
 def input_columns(pool: Pool) -> list[InputColumn]:

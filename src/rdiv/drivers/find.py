@@ -59,6 +59,7 @@ def find_drivers(
     *,
     held_out: bool,
     score: Prepared | None = None,
+    score_rows: NDArray[np.intp] | None = None,
     expected: Floats | None = None,
     row_weights: Floats | None = None,
     columns: Contributions | None = None,
@@ -74,7 +75,9 @@ def find_drivers(
     held_out : bool
         Whether each row's loss is that of a model that was not fitted to the row.
     score : Prepared, optional
-        The score test of the same rows, with its gradients.
+        The score test, with its gradients.
+    score_rows : (n,) array, optional
+        The places of the rows of `pooled` among those of `score`, where it has more.
     expected : (n,) array, optional
         The loss that is to be expected of each row from its inputs, learned from other rows.
     row_weights : (n,) array, optional
@@ -113,8 +116,15 @@ def find_drivers(
     enough = ceil(slices.WAYS / settings.alpha - 1e-9) - 1
     settings = replace(settings, n_resamples=max(min(settings.n_resamples, MOST_RESAMPLES), enough))
     owners = None if score is None else score.gradient_owners
-    scores, notes["weights"] = _scores_by_column(gradients, owners, chosen)
-    by_weight = weights.driving_weights(part, scores, is_p, settings, rng=pooled.stream("masks"))
+    if score_rows is not None and chosen is not None:
+        score_rows = score_rows[chosen]
+    own, owners, notes["weights"] = _owned(
+        gradients, owners, chosen if score_rows is None else score_rows
+    )
+    by_weight = weights.driving_weights(
+        part, own, owners, is_p, settings, rng=pooled.stream("masks")
+    )
+    del own
     notes["columns"] = COLUMNS if columns is not None else NO_COLUMNS
     streams = pooled.stream("drivers").spawn(5)
     found, notes["slices"] = _slices(part, inputs, losses, is_p, settings, streams[1], held_out)
@@ -151,23 +161,19 @@ def _slices(
     return found, slices.NULL if row_weights is None else f"{slices.NULL}; {WEIGHTED}"
 
 
-def _scores_by_column(
+def _owned(
     gradients: Floats | None,
     owners: tuple[str | None, ...] | None,
     chosen: NDArray[np.intp] | None,
-) -> tuple[dict[str, Floats], str]:
-    """Gradients by the input column that they belong to, and a note."""
+) -> tuple[Floats, tuple[str | None, ...], str]:
+    """Gradients of the chosen rows, the input columns that they belong to, and a note."""
     if gradients is None:
-        return {}, "the shared model has no gradients, so no column was looked at for its weight"
+        nothing = "the shared model has no gradients, so no column was looked at for its weight"
+        return np.zeros((0, 0)), (), nothing
     if owners is None:
-        return {}, (
+        nothing = (
             "the gradients of the shared model belong to parameters, not to columns, so no column "
             "was looked at for its weight"
         )
-    places: dict[str, list[int]] = {}
-    for place, owner in enumerate(owners):
-        if owner is not None:
-            places.setdefault(owner, []).append(place)
-    rows = slice(None) if chosen is None else chosen
-    split = {name: gradients[rows][:, at] for name, at in places.items()}
-    return split, weights.NULL
+        return np.zeros((0, 0)), (), nothing
+    return gradients if chosen is None else gradients[chosen], owners, weights.NULL

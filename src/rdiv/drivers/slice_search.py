@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.drivers.bins import InputColumn
+from rdiv.row_blocks import cut, rows_within
 
 __all__ = ["Candidate", "search_slices"]
 
@@ -20,6 +21,7 @@ SMALLEST_SHARE = 0.02  # of either sample, inside and outside
 FEWEST_ROWS = 20  # of either sample, inside and outside
 SECOND_CLAUSE = 0.25  # the least that a second condition must add to the ratio
 WORTH_TESTING = 2.0
+_NUMBERS_AT_ONCE = 1 << 20  # codes of all rows of some columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ def search_slices(
     left = np.ones(len(losses), dtype=bool)
     while len(kept) < MOST_SLICES:
         places = np.flatnonzero(left)
-        part = [replace(column, codes=column.codes[places]) for column in inputs]
+        part = [column.at(places) for column in inputs]
         found = _next_slice(part, losses[places], is_p[places])
         if found is None:
             break
@@ -102,7 +104,7 @@ def _next_slice(
     if not 0 < int(is_p.sum()) < len(is_p):
         return None
     centred = losses - losses.mean()
-    singles = [_single(inputs, j, centred, is_p) for j in range(len(inputs))]
+    singles = _singles(inputs, centred, is_p)
     strength = np.array([-np.inf if best is None else best.score for best in singles])
     paired = np.argsort(-strength, kind="stable")[:MOST_PAIRED]
     found = [best for best in singles if best is not None]
@@ -113,17 +115,44 @@ def _next_slice(
     return max(found, key=lambda candidate: candidate.score, default=None)
 
 
-def _single(
-    inputs: list[InputColumn], j: int, losses: Floats, is_p: NDArray[np.bool_]
-) -> Candidate | None:
-    column = inputs[j]
-    if not column.conditions:
-        return None
-    moments = _moments(column.codes, column.n_bins, losses, is_p)
-    inside = np.tensordot(column.holds, moments, 1)
-    ratio = _concentration(inside, moments.sum(axis=0))
-    best = int(np.argmax(np.abs(ratio)))
-    return Candidate((j,), (best,), float(ratio[best]))
+def _singles(
+    inputs: list[InputColumn], losses: Floats, is_p: NDArray[np.bool_]
+) -> list[Candidate | None]:
+    """The best condition on each column; columns with the same conditions are looked at at once."""
+    found: list[Candidate | None] = [None] * len(inputs)
+    alike: dict[tuple[tuple[int, ...], ...], list[int]] = {}
+    for j, column in enumerate(inputs):
+        if column.conditions:
+            alike.setdefault(column.where, []).append(j)
+    for places in alike.values():
+        for block in cut(len(places), rows_within(_NUMBERS_AT_ONCE, len(losses))):
+            chosen = places[block]
+            holds, n_bins = inputs[chosen[0]].holds, inputs[chosen[0]].n_bins
+            codes = np.stack([inputs[j].codes for j in chosen])
+            moments = _moments(codes, n_bins, _powers(losses), is_p)
+            inside = np.matmul(holds, moments.reshape(len(chosen), n_bins, 6))
+            inside = inside.reshape(len(chosen), len(holds), 2, 3)
+            ratios = _concentration(inside, moments.sum(axis=1)[:, None])
+            best = np.abs(ratios).argmax(axis=1)
+            for place, j in enumerate(chosen):
+                c = int(best[place])
+                found[j] = Candidate((j,), (c,), float(ratios[place, c]))
+    return found
+
+
+def _moments(
+    codes: NDArray[np.intp], n_bins: int, powers: Floats, is_p: NDArray[np.bool_]
+) -> Floats:
+    """Rows, sum and sum of squares of the losses in each bin, ``(columns, bins, side, 3)``.
+
+    `codes` is ``(columns, n)``; side 0 is p.
+    """
+    k = len(codes)
+    places = 2 * codes + ~is_p
+    places += 2 * n_bins * np.arange(k)[:, None]
+    flat = places.ravel()
+    sums = [np.bincount(flat, np.tile(own, k), 2 * n_bins * k) for own in powers]
+    return np.stack(sums, axis=1).astype(np.float64, copy=False).reshape(k, n_bins, 2, 3)
 
 
 def _pair(
@@ -133,7 +162,7 @@ def _pair(
     if not first.n_pairable or not second.n_pairable:
         return None
     codes = first.codes * second.n_bins + second.codes
-    flat = _moments(codes, first.n_bins * second.n_bins, losses, is_p)
+    flat = _moments(codes[None], first.n_bins * second.n_bins, _powers(losses), is_p)[0]
     cells = flat.reshape(first.n_bins, second.n_bins, 6)
     inside = np.tensordot(first.holds[: first.n_pairable], cells, 1)  # (c, bins of second, 6)
     inside = np.tensordot(second.holds[: second.n_pairable], inside, (1, 1))  # (d, c, 6)
@@ -142,15 +171,9 @@ def _pair(
     return Candidate((j, k), (c, d), float(ratio[d, c]))
 
 
-def _moments(
-    codes: NDArray[np.intp], n_bins: int, losses: Floats, is_p: NDArray[np.bool_]
-) -> Floats:
-    """Rows, sum and sum of squares of the losses in each bin, ``(bins, side, 3)``; side 0 is p."""
-    places = 2 * codes + ~is_p
-    weights = (None, losses, losses**2)
-    return np.stack(
-        [np.bincount(places, weight, 2 * n_bins).reshape(n_bins, 2) for weight in weights], axis=2
-    )
+def _powers(losses: Floats) -> Floats:
+    """Ones, losses and their squares, ``(3, n)``."""
+    return np.stack([np.ones(len(losses)), losses, losses**2])
 
 
 def _concentration(inside: Floats, total: Floats) -> Floats:
@@ -160,7 +183,7 @@ def _concentration(inside: Floats, total: Floats) -> Floats:
     inside is the larger one.
     """
     outside = total - inside
-    fewest = np.maximum(FEWEST_ROWS, SMALLEST_SHARE * total[:, 0])
+    fewest = np.maximum(FEWEST_ROWS, SMALLEST_SHARE * total[..., 0])
     enough = ((inside[..., 0] >= fewest) & (outside[..., 0] >= fewest)).all(axis=-1)
     gap_in, error_in = _gap(inside)
     gap_out, error_out = _gap(outside)

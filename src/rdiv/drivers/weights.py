@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,7 +27,8 @@ NULL = (
 
 def driving_weights(
     pool: Pool,
-    gradients: dict[str, Floats],
+    gradients: Floats,
+    owners: Sequence[str | None],
     is_p: NDArray[np.bool_],
     settings: PermutationSettings,
     *,
@@ -37,27 +40,29 @@ def driving_weights(
     ----------
     pool, is_p
         Of the same rows.
-    gradients : dict of (n, m) arrays
-        By the input column that they belong to.
+    gradients : (n, m) array
+    owners : sequence of m str or None
+        The input column that each gradient belongs to; one without a column is left out.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> pool, is_p = Pool(np.zeros((60, 1))), np.arange(60) < 30
-    >>> own = {"a": rng.normal(size=(60, 1)) + 2 * is_p[:, None], "b": rng.normal(size=(60, 2))}
-    >>> found = driving_weights(pool, own, is_p, PermutationSettings(), rng=rng)
+    >>> own, owners = rng.normal(size=(60, 3)), ("b", "a", "b")
+    >>> own[:, 1] += 2 * is_p
+    >>> found = driving_weights(pool, own, owners, is_p, PermutationSettings(), rng=rng)
     >>> print([(column.name, column.pvalue <= 0.05) for column in found])
     [('a', True), ('b', False)]
     """
-    names = [name for name, own in gradients.items() if own.shape[1]]
-    if not names:
+    places = places_of(owners)
+    if not places:
         return ()
-    starts = np.cumsum([0, *(gradients[name].shape[1] for name in names[:-1])], dtype=np.intp)
-    stacked = np.concatenate([gradients[name] for name in names], axis=1)
-    ratios = mean_gaps(stacked, studentize=True, groups=pool.groups, strata=pool.strata)
+    names, order = list(places), np.concatenate(list(places.values()))
+    starts = np.cumsum([0, *(len(own) for own in places.values())], dtype=np.intp)[:-1]
+    ratios = mean_gaps(gradients, studentize=True, groups=pool.groups, strata=pool.strata)
 
     def largest(ratios: Floats) -> Floats:
-        found: Floats = np.maximum.reduceat(np.abs(ratios), starts, axis=1)
+        found: Floats = np.maximum.reduceat(np.abs(ratios[:, order]), starts, axis=1)
         return found
 
     prepared = Prepared(
@@ -71,3 +76,12 @@ def driving_weights(
         for j, name in enumerate(names)
     ]
     return tuple(sorted(found, key=lambda column: (column.pvalue, -column.score)))
+
+
+def places_of(owners: Sequence[str | None]) -> dict[str, NDArray[np.intp]]:
+    """The gradients of every input column that has any."""
+    places: dict[str, list[int]] = {}
+    for place, owner in enumerate(owners):
+        if owner is not None:
+            places.setdefault(owner, []).append(place)
+    return {name: np.array(own, dtype=np.intp) for name, own in places.items()}

@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from rdiv.inference.ties import upper_counts
 
-__all__ = ["Combine", "min_p", "nested", "soft_min_p"]
+__all__ = ["Combine", "min_p", "nested", "weighted_p"]
 
 Floats = NDArray[np.float64]
 Combine = Callable[[Floats], Floats]
-
-SHARPNESS = 2.0  # of `soft_min_p`; towards infinity it becomes min-p
 
 
 def min_p(parts: Floats) -> Floats:
@@ -52,36 +50,46 @@ def min_p(parts: Floats) -> Floats:
     return combined
 
 
-def soft_min_p(parts: Floats) -> Floats:
-    """Combine columns by a smooth maximum of the normal scores of their p-values.
+def weighted_p(weights: Sequence[float]) -> Combine:
+    """Combine columns by their p-values over weights, the smallest counting most.
 
-    Like `min_p` it finds what one column alone sees. Where several columns see something, each of
-    them adds to the result.
+    Like `min_p` it finds what one column alone sees, the more easily the larger its weight. Where
+    several columns see something, each of them adds to the result.
 
     Parameters
     ----------
-    parts : (1 + B, k) array
-        One row per split, the observed one first; large means different.
+    weights : sequence of k float
+        Positive, one per column; only their ratios matter. Fixed before any label is looked at.
 
     Returns
     -------
-    (1 + B,) array
-        ``log(sum(exp(2 z))) / 2`` over the columns, with ``z`` the normal score of the p-value of a
-        row in a column. All rows are ranked in the same way.
+    callable
+        From ``(1 + B, k)`` statistics, the observed split first and large meaning different, to
+        ``(1 + B,)`` numbers: half of ``log10(sum((w / p)**2))``, with p the p-value of a row in a
+        column, its rank among all rows. All rows are ranked in the same way, so permuting the rows
+        permutes the numbers.
+
+    Notes
+    -----
+    With the power 1 in place of 2 this would be the weighted harmonic mean of p-values (Good 1958;
+    Wilson 2019), with a large one the weighted smallest p-value. What is combined is ranked among
+    the same permutations again, so the level is exact whatever the dependence of the columns.
 
     Examples
     --------
     >>> parts = np.array([[9.0, 7.0], [1.0, 9.0], [2.0, 1.0], [3.0, 2.0]])
-    >>> print(soft_min_p(parts).round(2))
-    [ 0.98  0.86 -0.12  0.41]
+    >>> print(weighted_p([0.5, 0.5])(parts).round(2))
+    [ 0.35  0.31 -0.08  0.08]
     """
-    from scipy.special import logsumexp, ndtri
+    own = np.asarray(weights, dtype=np.float64)
 
-    n = len(parts)
-    shares = np.stack([upper_counts(column) for column in parts.T], axis=1) / (n + 1)
-    scores = np.sort(-ndtri(shares), axis=1)  # one order of summands, for ties to stay ties
-    combined: Floats = logsumexp(SHARPNESS * scores, axis=1) / SHARPNESS
-    return combined
+    def combine(parts: Floats) -> Floats:
+        shares = np.stack([upper_counts(column) for column in parts.T], axis=1) / len(parts)
+        squares = np.sort((own / shares) ** 2, axis=1)  # one order, for ties to stay ties
+        combined: Floats = 0.5 * np.log10(squares.sum(axis=1))
+        return combined
+
+    return combine
 
 
 def nested(members: Sequence[tuple[int, Combine | None]], together: Combine = min_p) -> Combine:

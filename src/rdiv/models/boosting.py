@@ -18,6 +18,7 @@ MANY_COLUMNS = 100
 """Beyond so many columns trees have 8 leaves and, without categories, numbers ``FEW_BINS`` bins."""
 
 FEW_BINS = 31
+_FEWER_TREES = 0.6  # of the trees, beyond so many columns
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,9 @@ class Boosting:
 
     It handles missing values, mixed scales and irrelevant columns, and splits categories by their
     levels (the 253 most frequent, all others as one more). With more than 100 columns trees are
-    smaller and bins wider, which takes far less time. Its in-sample losses are too low,
-    because it memorises, so it is best used with folds.
+    smaller, bins wider, and there are 0.6 times as many trees, each of which learns more: that
+    takes far less time and loses next to nothing. Its in-sample losses are too low, because it
+    memorises, so it is best used with folds.
 
     Parameters
     ----------
@@ -65,9 +67,10 @@ class Boosting:
         classify = pool.task == "classification"
         booster = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
         wide = boosting_inputs(None, pool).shape[1] > MANY_COLUMNS
+        fewer = _FEWER_TREES if wide else 1.0
         estimator = booster(
-            max_iter=self.iterations,
-            learning_rate=self.learning_rate,
+            max_iter=max(1, round(fewer * self.iterations)),
+            learning_rate=self.learning_rate / fewer,
             max_leaf_nodes=8 if wide else 31,
             max_bins=FEW_BINS if wide and _categories(pool) is None else 255,
             early_stopping=False,

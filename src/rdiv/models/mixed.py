@@ -17,7 +17,7 @@ from rdiv.models.row_products import row_products
 from rdiv.samples.by_kind import ColumnsByKind
 from rdiv.samples.pool import Pool
 
-__all__ = ["FittedMixedDensity", "MixedDensity"]
+__all__ = ["FittedMixedDensity", "MixedDensity", "few_and_continuous"]
 
 Floats = NDArray[np.float64]
 
@@ -77,7 +77,7 @@ class MixedDensity:
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedMixedDensity | FittedFewColumns:
         """Rank, count and correlate the columns of the pool."""
         found = pool.by_kind()
-        if _few_and_continuous(found):
+        if few_and_continuous(found):
             return _fit_few(found, rng)
         encoding = fit_encoding(found)
         return FittedMixedDensity(encoding, *_gaussian(encoding.apply(found)))
@@ -233,8 +233,14 @@ class FittedFewColumns:
         return Pool(_drawn_in(pool.by_kind().numbers, self.centre, self.scale))
 
 
-def _few_and_continuous(found: ColumnsByKind) -> bool:
-    """Whether all columns are continuous numbers, without missing cells, and few."""
+def few_and_continuous(found: ColumnsByKind) -> bool:
+    """Whether all columns are continuous numbers, without missing cells, and few.
+
+    Examples
+    --------
+    >>> print(few_and_continuous(Pool(np.random.default_rng(0).normal(size=(50, 3))).by_kind()))
+    True
+    """
     n, d = found.numbers.shape
     if found.categories or not 1 <= d <= FEW_COLUMNS or np.isnan(found.numbers).any():
         return False

@@ -16,7 +16,7 @@ from rdiv.samples.frames import python_values
 if TYPE_CHECKING:
     from rdiv.samples.frames import Column
 
-__all__ = ["NESTED", "column_floats", "column_kind"]
+__all__ = ["NESTED", "column_floats", "column_kind", "is_empty"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBERS = (Real, Decimal, np.bool_)
@@ -31,10 +31,8 @@ def column_kind(column: Column) -> Literal["number", "text", "empty"]:
     import narwhals.stable.v2 as nw
 
     dtype = column.dtype
-    if column.null_count() == len(column):
+    if is_empty(column):
         return "empty"
-    if dtype.is_float():
-        return "empty" if np.isnan(column_floats(column)).all() else "number"
     if dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean:
         return "number"
     if dtype in (nw.String, nw.Categorical, nw.Enum):
@@ -50,6 +48,13 @@ def column_kind(column: Column) -> Literal["number", "text", "empty"]:
             "or categories; convert or drop it."
         )
     return "text"
+
+
+def is_empty(column: Column) -> bool:
+    """Whether a narwhals column has no value in any row."""
+    if column.null_count() == len(column):
+        return True
+    return column.dtype.is_float() and bool(np.isnan(column_floats(column)).all())
 
 
 def column_floats(column: Column) -> NDArray[np.float64]:

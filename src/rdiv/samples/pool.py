@@ -20,6 +20,7 @@ from rdiv.errors import InputError, InputTypeError
 from rdiv.row_blocks import cut
 from rdiv.samples.by_kind import ColumnsByKind
 from rdiv.samples.frame_rows import FrameRows
+from rdiv.samples.kinds import is_empty
 from rdiv.samples.partitioned import Learned, PartitionedRows
 from rdiv.samples.row_keys import Keys, label_words, row_keys, sorted_places
 from rdiv.samples.rows import Rows, TableRows, UnreadRows, as_rows
@@ -152,6 +153,14 @@ class Pool:
         through the door, never on one sample.
         """
         return self.rows.numbers()
+
+    def empty_columns(self) -> tuple[str, ...]:
+        """The columns of a table that have no value in any row."""
+        if not self.is_table:
+            return ()
+        table = self.columnwise()
+        empty = (name for name in table.columns if is_empty(table.get_column(name)))
+        return tuple(dict.fromkeys(table.owner(name) for name in empty))
 
     def by_kind(self) -> ColumnsByKind:
         """The inputs as numbers, missing ones among them, and codes of categories.
