@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.comparison.answers import Chances, Line, answered, given, with_losses
 
-from rdiv.comparison.expected import FEWEST_ROWS, expected_loss
+from rdiv.comparison.expected import (
+    FEWEST_ROWS,
+    expected_loss,
+    learn_from_part,
+    learn_from_rows,
+)
 from rdiv.comparison.questions import Answer
 from rdiv.discrepancies.in_use import TrainedOnReference
+from rdiv.models.protocol import predictions_of
 
 
 def rows(n: int, task: str = "regression", seed: int = 0) -> tuple[Any, Any]:
@@ -110,3 +117,52 @@ def test_few_rows() -> None:
     (x, y), current = rows(FEWEST_ROWS)
     assert expected(answered((x, y), current, given(Line()))) is not None
     assert expected(answered((x[1:], y[1:]), current, given(Line()))) is None
+
+
+def blind(pool: Any) -> Any:
+    """The same rows without their targets, under keys that do not know them."""
+    return replace(pool, y=None, known_keys=pool.rows.keys)
+
+
+@pytest.mark.parametrize(("task", "model"), CASES)
+def test_what_part_a_taught_is_applied_to_any_rows_with_or_without_targets(
+    task: str, model: Any
+) -> None:
+    answer = answered(*rows(600, task), model, task=task)
+    pool, is_p = answer.samples.pool, answer.samples.is_p
+    rng = np.random.default_rng(0)
+    if isinstance(answer.fitted, TrainedOnReference):
+        g = learn_from_part(answer.fitted, rng)
+        fitted: Any = answer.fitted.fitted
+    else:
+        part = pool.anew(np.flatnonzero(is_p)[:300])
+        g, fitted = learn_from_rows(answer.fitted, part, rng), answer.fitted
+    assert g is not None
+    assert fitted is g.fitted
+    later = np.flatnonzero(~is_p)
+    values = g.of(blind(pool.take(later)))
+    np.testing.assert_allclose(values, g.of(pool.take(later)), rtol=1e-9)
+    again = g.of(blind(pool.take(later[:40])))
+    assert again.tobytes() == values[:40].tobytes()  # whatever else is in the batch
+    losses = answer.losses[later]
+    assert np.corrcoef(losses, values)[0, 1] > 4 / np.sqrt(len(later))
+
+
+def test_predictions_of_rows_without_a_target_are_those_with_one() -> None:
+    answer = answered(*rows(200), "ridge")
+    assert isinstance(answer.fitted, TrainedOnReference)
+    pool = answer.samples.pool.like(answer.fitted.trained)
+    with_target = predictions_of(answer.fitted.fitted, pool)
+    without = predictions_of(answer.fitted.fitted, blind(pool))
+    assert with_target is not None
+    assert without is not None
+    np.testing.assert_allclose(without, with_target, atol=1e-12)
+
+
+def test_too_small_a_part_teaches_nothing() -> None:
+    (x, y), current = rows(FEWEST_ROWS)
+    answer = answered((x, y), current, given(Line()))
+    part = answer.samples.pool.anew(np.arange(FEWEST_ROWS - 1))
+    assert not isinstance(answer.fitted, TrainedOnReference)
+    assert answer.fitted is not None
+    assert learn_from_rows(answer.fitted, part, np.random.default_rng(0)) is None

@@ -1,8 +1,9 @@
 """The loss that is to be expected of a row from its inputs, learned from the reference alone.
 
 g(x, prediction) is a regression of the losses of the model in use. For a model that rdiv trained on
-part A it is fitted to the out-of-fold losses of part A; for a given model it is cross-fitted on the
-reference. Nothing here sees a current loss.
+part A it is fitted to the out-of-fold losses of part A. For a given model it is cross-fitted on the
+reference, or, where current rows have no labels, fitted to a part A that was drawn for it alone.
+Nothing here sees a current loss.
 """
 
 from __future__ import annotations
@@ -18,10 +19,16 @@ from rdiv.comparison.questions import Answer
 from rdiv.discrepancies.in_use import TrainedOnReference
 from rdiv.models.boosting import FEW_BINS, MANY_COLUMNS
 from rdiv.models.cross_fit import fold_of_rows
-from rdiv.models.protocol import FittedModel, predictions_of
+from rdiv.models.protocol import FittedModel, check_losses, losses_of, predictions_of
 from rdiv.samples.pool import Pool
 
-__all__ = ["ExpectedLoss", "expected_loss"]
+__all__ = [
+    "ExpectedLoss",
+    "LossRegression",
+    "expected_loss",
+    "learn_from_part",
+    "learn_from_rows",
+]
 
 Floats = NDArray[np.float64]
 
@@ -62,24 +69,96 @@ class ExpectedLoss:
 
 def expected_loss(answer: Answer, rng: np.random.Generator) -> ExpectedLoss | None:
     """Learn the expected loss of the model in use; None where there are too few reference rows."""
-    if isinstance(answer.fitted, TrainedOnReference):
-        return _from_part(answer, answer.fitted, rng)
-    return _cross_fitted(answer, rng)
+    if not isinstance(answer.fitted, TrainedOnReference):
+        return _cross_fitted(answer, rng)
+    g = learn_from_part(answer.fitted, rng)
+    return None if g is None else g.expected(answer.samples.pool)
 
 
-def _from_part(
-    answer: Answer, learned: TrainedOnReference, rng: np.random.Generator
-) -> ExpectedLoss | None:
-    """For a model trained on part A: from the out-of-fold losses of part A."""
-    left_out, train = learned.left_out, learned.trained
-    if left_out is None or len(train) < FEWEST_ROWS:
+@dataclass(frozen=True, eq=False)
+class LossRegression:
+    """g: the loss of the model in use that is to be expected of a row, learned from part A.
+
+    It gives numbers for any rows of the same columns, with or without a target, and reads none.
+
+    Parameters
+    ----------
+    part : Pool
+        Part A; its preparation reads all other rows.
+    fitted : FittedModel or None
+        The model in use, whose predictions g looks at; None where it predicts nothing.
+    losses : (m,) array
+        Losses of part A, of fits that did not see the row.
+    of_features, of_inputs : callable
+        The regressions of the losses on inputs and predictions, and on the inputs alone.
+
+    Examples
+    --------
+    >>> from rdiv.models import LoggedLosses
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(400, 1))
+    >>> part = Pool(x, loss=np.where(x[:, 0] > 0, 3.0, 1.0))
+    >>> g = learn_from_rows(LoggedLosses(), part, rng)
+    >>> print(g.of(Pool(np.array([[-1.0], [1.0]]))).round())
+    [1. 3.]
+    """
+
+    part: Pool
+    fitted: FittedModel | None
+    losses: Floats
+    of_features: Callable[[Floats], Floats]
+    of_inputs: Callable[[Floats], Floats]
+
+    def of(self, pool: Pool) -> Floats:
+        """The expected loss of every row, ``(n,)``; rows of one content have one."""
+        return check_losses(self.of_features(self.features(pool)), pool, "the expected loss")
+
+    def features(self, pool: Pool) -> Floats:
+        """What g looks at, ``(n, f)``: the inputs as numbers, then the predictions."""
+        return _features(pool.like(self.part), self.fitted)
+
+    def expected(self, pool: Pool) -> ExpectedLoss:
+        """The expected losses of the rows of a pool, with what explains them."""
+        features, inputs = self.features(pool), _inputs(pool.like(self.part))
+        return ExpectedLoss(
+            self.of_features(features), features, inputs, self.part.owners(), self.of_inputs
+        )
+
+
+def learn_from_part(learned: TrainedOnReference, rng: np.random.Generator) -> LossRegression | None:
+    """For a model trained on part A: from the out-of-fold losses of part A.
+
+    None where part A has too few rows.
+    """
+    left_out, part = learned.left_out, learned.trained
+    if left_out is None or len(part) < FEWEST_ROWS:
         return None
-    pool = answer.samples.pool.like(train)
-    losses = left_out.losses(train)
-    known = _features(train, left_out), train.matrix()
-    here = _features(pool, learned.fitted), pool.matrix()
-    g, of_inputs = (_fit(x, losses, rng) for x in known)
-    return ExpectedLoss(g(here[0]), here[0], here[1], pool.owners(), of_inputs)
+    return _regression(part, left_out, learned.fitted, left_out.losses(part), rng)
+
+
+def learn_from_rows(
+    fitted: FittedModel, part: Pool, rng: np.random.Generator
+) -> LossRegression | None:
+    """For a given model: from its losses on a part of the reference drawn for that alone.
+
+    None where the part has too few rows.
+    """
+    if len(part) < FEWEST_ROWS:
+        return None
+    losses = check_losses(losses_of(fitted, part), part, "the model in use")
+    return _regression(part, fitted, fitted, losses, rng)
+
+
+def _regression(
+    part: Pool, own: FittedModel, fitted: FittedModel, losses: Floats, rng: np.random.Generator
+) -> LossRegression:
+    """Regress the losses of part A on what is known of its rows.
+
+    `own` is the model that gave these losses, `fitted` the one that predicts other rows.
+    """
+    known = _features(part, own), _inputs(part)
+    of_features, of_inputs = (_fit(x, losses, rng) for x in known)
+    return LossRegression(part, fitted, losses, of_features, of_inputs)
 
 
 def _cross_fitted(answer: Answer, rng: np.random.Generator) -> ExpectedLoss | None:
@@ -103,13 +182,21 @@ def _cross_fitted(answer: Answer, rng: np.random.Generator) -> ExpectedLoss | No
 def _features(pool: Pool, fitted: FittedModel | None) -> Floats:
     """The inputs as numbers, and what the model predicts for them."""
     predicted = None if fitted is None else predictions_of(fitted, pool)
-    parts: Sequence[Floats] = [pool.matrix()]
+    parts: Sequence[Floats] = [_inputs(pool)]
     if predicted is not None:
         parts = [*parts, predicted]
         if pool.task == "classification":
             shares = np.clip(predicted, 1e-12, 1)
             parts = [*parts, -(shares * np.log(shares)).sum(axis=1, keepdims=True)]
     return np.concatenate(parts, axis=1)
+
+
+def _inputs(pool: Pool) -> Floats:
+    """The inputs as numbers, missing where they are not finite; images are left to the model."""
+    if pool.is_images:
+        return np.zeros((len(pool), 0))
+    x = pool.matrix()
+    return x if np.isfinite(x).all() else np.where(np.isfinite(x), x, np.nan)
 
 
 def _fit(x: Floats, losses: Floats, rng: np.random.Generator) -> Callable[[Floats], Floats]:

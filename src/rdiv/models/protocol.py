@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -70,7 +70,7 @@ class Model(Protocol):
     --------
     A model in six lines: the distance to the pooled mean.
 
-    >>> from dataclasses import dataclass
+    >>> from dataclasses import dataclass, replace
     >>> @dataclass(frozen=True)
     ... class Centre:
     ...     mean: object = None
@@ -233,8 +233,10 @@ def predictions_of(fitted: FittedModel, pool: Pool) -> NDArray[np.float64] | Non
         found = probabilities_of(fitted)
         return None if found is None else found(pool)
     residuals = residuals_of(fitted)
-    if residuals is None or pool.y is None:
+    if residuals is None or pool.task != "regression":
         return None
+    if pool.y is None:  # rows without a target: the residual around 0 is the prediction
+        return residuals(replace(pool, y=np.zeros(len(pool))))[:, :1] / 2
     return pool.y[:, None] + residuals(pool)[:, :1] / 2  # of the squared error
 
 
