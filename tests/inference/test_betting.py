@@ -96,13 +96,6 @@ def test_betting_ends_before_numbers_overflow(compiled: bool) -> None:
     assert again.rows == 4005
 
 
-def test_the_whole_wealth_joins_in_the_end() -> None:
-    start = Wealth.at_start(100)
-    shares = [start.share_joining(first, first + 99) for first in range(0, 10_000, 100)]
-    assert abs(sum(shares) - start.share_joining(0, 9_999)) < 1e-12
-    assert all(share > 0 for share in shares)
-
-
 def slow_wealth(pvalues, reference):
     """The mixture written out: every bet from the start, and from every later row."""
     bets, t = bet_on_ranks(pvalues), len(pvalues)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import log1p
 from typing import NamedTuple
 
 import numpy as np
@@ -179,7 +178,7 @@ class Wealth:
 
     @classmethod
     def at_start(
-        cls, reference: float, weights: Sequence[float] | None = None, pace: float = PACE
+        cls, reference: float, weights: Sequence[float] | Floats | None = None, pace: float = PACE
     ) -> Wealth:
         """A wealth of 1, before the first row."""
         shares = np.array([bet.weight for bet in BETS] if weights is None else weights)
@@ -220,12 +219,6 @@ class Wealth:
         value, largest = float(values[-1]), max(self.largest, float(values.max()))
         new = replace(self, parts=parts, rows=self.rows + count, value=value, largest=largest)
         return new, values
-
-    def share_joining(self, first: int, last: int) -> float:
-        """Share of the wealth that begins to bet at rows `first` to `last`, counted from 0."""
-        own = FROM_START if first == 0 else 0.0
-        ends = [1 / (1 + log1p(row / self.pace)) for row in (first, last + 1)]
-        return own + (1 - FROM_START) * (ends[0] - ends[1])
 
 
 def _bet(
