@@ -26,6 +26,7 @@ ORDER = [
     "two_sample",
     "drivers",
     "comparison",
+    "monitoring",
     "planning",
     "sources",
     "studies",
@@ -38,7 +39,11 @@ ORDER = [
 BLIND = {"inference": {"samples", "losses", "models"}}
 """What a package may not use although it comes later: masks and numbers know no model."""
 
-ON_REQUEST = {("rdiv.comparison.result", "report"), ("rdiv.comparison.levels_result", "report")}
+ON_REQUEST = {
+    ("rdiv.comparison.result", "report"),
+    ("rdiv.comparison.levels_result", "report"),
+    ("rdiv.monitoring.state", "report"),
+}
 """A result opens its own page when it is asked to, and loads the report no earlier."""
 
 FRONT_DOORS = {ROOT / "__init__.py", ROOT / "__main__.py"}  # they may name everything

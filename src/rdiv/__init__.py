@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         discrepancies,
         errors,
         models,
+        monitoring,
         noisy_labels,
         report,
         reproduction,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from rdiv.comparison.levels import compare_many, compare_models
     from rdiv.comparison.levels_result import Comparisons
     from rdiv.comparison.result import Comparison
+    from rdiv.monitoring.monitor import Monitor
+    from rdiv.monitoring.state import MonitorState
     from rdiv.planning.plan import plan
     from rdiv.planning.result import Plan
     from rdiv.results import TwoSampleResult
@@ -39,6 +42,8 @@ __all__ = [
     "Comparison",
     "Comparisons",
     "GapEstimate",
+    "Monitor",
+    "MonitorState",
     "Plan",
     "PowerStudy",
     "TwoSampleResult",
@@ -50,6 +55,7 @@ __all__ = [
     "errors",
     "estimate_gap",
     "models",
+    "monitoring",
     "noisy_labels",
     "plan",
     "power_study",
@@ -71,6 +77,8 @@ _HOMES = {
     "Comparison": "rdiv.comparison.result",
     "Comparisons": "rdiv.comparison.levels_result",
     "GapEstimate": "rdiv.comparison.gap_estimate",
+    "Monitor": "rdiv.monitoring.monitor",
+    "MonitorState": "rdiv.monitoring.state",
     "Plan": "rdiv.planning.result",
     "PowerStudy": "rdiv.studies.power",
     "TwoSampleResult": "rdiv.results",
@@ -89,6 +97,7 @@ _PACKAGES = (
     "discrepancies",
     "errors",
     "models",
+    "monitoring",
     "noisy_labels",
     "report",
     "reproduction",

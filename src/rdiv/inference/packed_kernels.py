@@ -8,10 +8,10 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["count", "flip", "pair_sums", "table_sums"]
+__all__ = ["compiled", "count", "flip", "pair_sums", "table_sums"]
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compiled on first use and kept for later processes, where there is a place to keep it."""
     try:
         kernel: Callable[..., Any] = numba.njit(nogil=True, cache=True)(function)
@@ -20,7 +20,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return kernel
 
 
-@_compiled
+@compiled
 def count(octets: Any) -> Any:
     """Bits of every mask."""
     ones = np.zeros(256, np.uint8)
@@ -35,7 +35,7 @@ def count(octets: Any) -> Any:
     return counts
 
 
-@_compiled
+@compiled
 def flip(octets: Any, rows: Any, surplus: Any, places: Any, ends: Any) -> None:
     """Flip surplus bits at the places tried, as many as needed, and count what is left."""
     start = 0
@@ -52,7 +52,7 @@ def flip(octets: Any, rows: Any, surplus: Any, places: Any, ends: Any) -> None:
         start = ends[i]
 
 
-@_compiled
+@compiled
 def fill(table: Any, rows: Any) -> None:
     """Sums of all subsets of eight rows, each at the byte that names the subset."""
     for bit in range(8):
@@ -63,7 +63,7 @@ def fill(table: Any, rows: Any) -> None:
                 more[j] = less[j] + row[j]
 
 
-@_compiled
+@compiled
 def pair_sums(octets: Any, columns: Any) -> Any:
     """Sums of two columns, which stay in registers."""
     b, width = octets.shape
@@ -85,7 +85,7 @@ def pair_sums(octets: Any, columns: Any) -> Any:
     return sums
 
 
-@_compiled
+@compiled
 def table_sums(octets: Any, columns: Any) -> Any:
     """Sums of any number of columns."""
     b, width = octets.shape

@@ -137,6 +137,8 @@ def pool_alone(
     task: str | None = None,
     groups: Design = None,
     strata: Design = None,
+    prediction: Prediction = None,
+    loss: str | None = None,
     rng: int | np.random.Generator | None = None,
     kind: str | None = None,
 ) -> PooledSamples:
@@ -156,11 +158,14 @@ def pool_alone(
     _check_sizes(n, n)
     x: Any = sample.x
     if not _is_array(x):
-        x = _stack_frames(x, x, {"target": target, "groups": groups, "strata": strata}).head(n)
+        named = {"target": target, "groups": groups, "strata": strata, "loss": loss}
+        x = _stack_frames(x, x, {**named, **_prediction_roles(prediction)}).head(n)
     x, y = _target(x, sample, sample, target)
     y = y if sample.y is None else sample.y
+    x, logged = read_logged(x, prediction, loss, n)
+    read = (logged, prediction, loss is not None and y is None)
     design = (_alone(groups), _alone(strata))
-    return _pooled(x, y, (None, None, False), design, (n, 0), task=task, kind=kind, rng=rng)
+    return _pooled(x, y, read, design, (n, 0), task=task, kind=kind, rng=rng)
 
 
 def _alone(design: Any) -> Design:

@@ -1,0 +1,382 @@
+"""The state of a monitor: a value that is one file, with the numbers so far and every look."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdiv.errors import InputError
+from rdiv.inference.intervals import Interval
+from rdiv.monitoring.detector import Since, change_point, restarted_alarms
+from rdiv.monitoring.process import Process
+from rdiv.monitoring.words import details, headline, warnings_of
+
+__all__ = ["SCHEMA", "Look", "MonitorState", "Watched"]
+
+SCHEMA = 1
+KIND = "rdiv monitor state"
+
+PROCESSES = ("labelled", "expected")
+"""Losses of rows whose labels are known, and losses that are to be expected of all rows."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What is watched, settled when a monitor starts.
+
+    Parameters
+    ----------
+    alpha : float
+        The chance of ever raising a false alarm.
+    unit : {"row", "batch"}
+    min_gap : float or None
+    seed : int
+    reference : str
+        Digest of the reference's rows.
+    quantiles : tuple of float
+        Of the reference's numbers, by which a refit is checked.
+    model, loss, task : str
+    rows_trained_on, rows_compared : int
+        Rows of part A, and reference rows that the stream is compared with.
+    """
+
+    alpha: float
+    unit: str
+    min_gap: float | None
+    seed: int
+    reference: str
+    quantiles: tuple[float, ...]
+    model: str
+    loss: str
+    task: str
+    rows_trained_on: int
+    rows_compared: int
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look: a batch that came, or labels of an earlier one.
+
+    Parameters
+    ----------
+    name : str
+    late : bool
+        Whether only labels came.
+    rows, labelled : int
+        Rows of the batch, and those that the process of labelled rows got.
+    mean, gap, pvalue : float or None
+        Of these labelled rows alone: mean loss, its gap to the reference, and the p-value of this
+        gap for one single look (Welch's test, asymptotic). Context, not part of the alarm.
+    expected_gap : float or None
+        Mean expected loss of all rows minus that of the reference.
+    evalue, largest : float
+        Of the monitor after this look; see `MonitorState`.
+    alarm : bool
+    gap_so_far, low, high : float or None
+        Gap of all rows so far with its confidence sequence.
+    evidence, expected_evidence : tuple of float or None
+        Log of what each bet made of the batch.
+    inputs, labels : str
+        Digests of the rows without and with labels.
+    waiting : str or None
+        Which rows wait for labels; None where none does.
+    same_as : str or None
+        An earlier batch with the same content.
+    """
+
+    name: str
+    late: bool
+    rows: int
+    labelled: int
+    mean: float | None
+    gap: float | None
+    pvalue: float | None
+    expected_gap: float | None
+    evalue: float
+    largest: float
+    alarm: bool
+    gap_so_far: float | None
+    low: float | None
+    high: float | None
+    evidence: tuple[float, ...] | None
+    expected_evidence: tuple[float, ...] | None
+    inputs: str
+    labels: str
+    waiting: str | None
+    same_as: str | None
+
+
+COLUMNS = tuple(one.name for one in fields(Look))
+SHOWN = COLUMNS[: COLUMNS.index("evidence")]
+
+
+@dataclass(frozen=True, eq=False)
+class MonitorState:
+    """Everything that a monitor knows after some batches; `rdiv.Monitor.update` makes the next.
+
+    Parameters
+    ----------
+    watched : Watched
+    processes : mapping of str to Process
+        ``"labelled"``, and ``"expected"`` where labels come late.
+    history : tuple of Look
+        One entry per batch, and one for labels that came later; none is ever changed.
+    chain : str
+        Digest of all batches in their order.
+    labels_late : bool or None
+        Whether the first batch came without all its labels; None before it.
+    notes : mapping
+        Whatever else belongs to the file, such as where the reference is.
+
+    Notes
+    -----
+    ``evalue`` is scaled so that the alarm is at ``1 / alpha``: with two processes it is half of the
+    larger wealth, and with ``min_gap`` four fifths of it, as the rest of alpha is spent elsewhere.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import rdiv
+    >>> rng = np.random.default_rng(0)
+    >>> losses = pl.DataFrame({"loss": rng.exponential(size=500)})
+    >>> monitor = rdiv.Monitor(losses, loss="loss", rng=0)
+    >>> state = monitor.update(monitor.start(), losses.head(40) * 3, name="monday")
+    >>> again = rdiv.monitoring.MonitorState.from_json(state.to_json())
+    >>> print(again.alarm, again.since.name, again.to_json() == state.to_json())
+    True monday True
+    """
+
+    watched: Watched
+    processes: Mapping[str, Process]
+    history: tuple[Look, ...] = ()
+    chain: str = ""
+    labels_late: bool | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the alarm has been raised; it stays."""
+        return any(
+            process.wealth.largest >= 1 / process.budget for process in self.processes.values()
+        )
+
+    @property
+    def evalue(self) -> float:
+        """Evidence against "nothing has changed" now; 1 is none."""
+        return self._scaled({name: one.wealth.value for name, one in self.processes.items()})
+
+    @property
+    def largest_evalue(self) -> float:
+        """The largest evidence so far, within batches too."""
+        return self._scaled({name: one.wealth.largest for name, one in self.processes.items()})
+
+    @property
+    def pvalue(self) -> float:
+        """A p-value that may be looked at after every batch; it never rises."""
+        alpha = self.watched.alpha
+        if self.watched.min_gap is None:
+            return min(1.0, 1 / self.largest_evalue)
+        spent = alpha - sum(process.budget for process in self.processes.values())
+        return min(1.0, spent + (alpha - spent) / alpha / self.largest_evalue)
+
+    @property
+    def leading(self) -> Process:
+        """The process that the gap is about: that of the losses, once some are known."""
+        known = self.processes["labelled"]
+        return known if known.mean.count else self.processes.get("expected", known)
+
+    @property
+    def gap_is_expected(self) -> bool:
+        """Whether the gap is one of expected losses, because no label has come yet."""
+        return self.leading is not self.processes["labelled"]
+
+    @property
+    def gap(self) -> float | None:
+        """Mean loss of the stream so far minus that of the reference; positive is worse."""
+        return self.leading.gap
+
+    @property
+    def gap_interval(self) -> Interval | None:
+        """The confidence sequence of the gap: it may be read after every batch."""
+        return self.leading.gap_interval
+
+    @property
+    def since(self) -> Since | None:
+        """The batch in which the change began, estimated; None without an alarm."""
+        if not self.alarm:
+            return None
+        name = max(self.processes, key=lambda one: self.processes[one].wealth.largest
+                   * self.processes[one].budget)  # fmt: skip
+        return change_point(*self._evidence(name), self.processes[name].wealth.weights)
+
+    def alarms(self, between: float) -> list[str]:
+        """Batches at which a detector that starts again after each alarm sounds one.
+
+        Parameters
+        ----------
+        between : float
+            Batches between false alarms, at least, in the mean.
+        """
+        if not between >= 1:
+            raise InputError(f"between must be at least 1 batch, got {between!r}.")
+        name = "expected" if self.gap_is_expected else "labelled"
+        evidence, _, names = self._evidence(name)
+        return restarted_alarms(evidence, names, self.processes[name].wealth.weights, between)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about batches that want a look."""
+        return warnings_of(self)
+
+    def compacted(self) -> MonitorState:
+        """The same in bounded size: later numbers are ranked among intervals."""
+        return replace(
+            self, processes={name: one.compacted() for name, one in self.processes.items()}
+        )
+
+    def _scaled(self, values: Mapping[str, float]) -> float:
+        alpha = self.watched.alpha
+        return max(values[name] * one.budget / alpha for name, one in self.processes.items())
+
+    def _evidence(self, name: str) -> tuple[NDArray[np.float64], list[int], list[str]]:
+        """What each bet of a process made of each look, the units of each, and the names."""
+        key = "evidence" if name == "labelled" else "expected_evidence"
+        looks = [look for look in self.history if getattr(look, key) is not None]
+        each = [1] * len(looks)
+        if self.watched.unit == "row":
+            each = [look.labelled if name == "labelled" else look.rows for look in looks]
+        wealth = self.processes[name].wealth
+        evidence = np.array([getattr(look, key) for look in looks], dtype=np.float64)
+        return evidence.reshape(len(looks), len(wealth.weights)), each, [one.name for one in looks]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was found, without the numbers: for a person, or for JSON."""
+        interval, since = self.gap_interval, self.since
+        return {
+            "schema": SCHEMA,
+            "alarm": self.alarm,
+            "since": None if since is None else since._asdict(),
+            "evalue": self.evalue,
+            "pvalue": self.pvalue,
+            "gap": self.gap,
+            "gap_interval": None if interval is None else interval._asdict(),
+            "gap_is_expected": self.gap_is_expected if self.history else None,
+            "alpha": self.watched.alpha,
+            "min_gap": self.watched.min_gap,
+            "unit": self.watched.unit,
+            "model": self.watched.model,
+            "loss": self.watched.loss,
+            "seed": self.watched.seed,
+            "warnings": list(self.warnings),
+            "history": [{key: getattr(look, key) for key in SHOWN} for look in self.history],
+        }
+
+    def to_json(self) -> str:
+        """The whole state as text: what a state file holds."""
+        body = {
+            "kind": KIND,
+            "schema": SCHEMA,
+            "watched": asdict(self.watched),
+            "labels_late": self.labels_late,
+            "chain": self.chain,
+            "notes": dict(self.notes),
+            "history": {key: [getattr(look, key) for look in self.history] for key in COLUMNS},
+            "processes": {name: one.fields() for name, one in self.processes.items()},
+        }
+        return _text({**body, "checksum": _checksum(body)})
+
+    @classmethod
+    def from_json(cls, text: str) -> MonitorState:
+        """The state that `to_json` wrote; one that was changed since is refused."""
+        body = _read(text)
+        watched = body["watched"]
+        columns = [body["history"][key] for key in COLUMNS]
+        return cls(
+            Watched(**{**watched, "quantiles": tuple(watched["quantiles"])}),
+            {name: Process.from_fields(one) for name, one in body["processes"].items()},
+            tuple(Look(*map(_value, row)) for row in zip(*columns, strict=True)),
+            body["chain"],
+            body["labels_late"],
+            body["notes"],
+        )
+
+    def to_frame(self) -> Any:
+        """The history, one row per look: a polars frame, or a pandas one without polars."""
+        from rdiv.samples.frames import new_frame
+
+        looks = self.history
+        return new_frame({key: [getattr(look, key) for look in looks] for key in SHOWN})
+
+    def plot(self) -> Any:
+        """E-values and gaps over time, as a matplotlib figure."""
+        from rdiv.monitoring.pictures import plot_state
+
+        return plot_state(self)
+
+    def to_html(self, path: Any) -> None:
+        """Write the page of this state; see `rdiv watch show --html`."""
+        from pathlib import Path
+
+        from rdiv.report.watch_view import watch_page
+
+        Path(path).write_text(watch_page(self), encoding="utf-8")
+
+    def headline(self) -> str:
+        """The finding in one sentence."""
+        return headline(self)
+
+    def details(self) -> list[str]:
+        """Lines ``label: value`` behind the headline."""
+        return details(self)
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline(), *self.details(), *self.warnings])
+
+    def _repr_html_(self) -> str:
+        from rdiv.report.pages import short_block
+
+        return short_block("Alarm" if self.alarm else "No alarm", self.headline(), self.details())
+
+
+def _value(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _text(body: Mapping[str, Any]) -> str:
+    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _checksum(body: Mapping[str, Any]) -> str:
+    return blake2b(_text(body).encode(), digest_size=16).hexdigest()
+
+
+def _read(text: str) -> dict[str, Any]:
+    """The content of a state, if it is as it was written."""
+    try:
+        body = json.loads(text)
+        if body["kind"] != KIND:
+            raise KeyError("kind")
+        version = int(body["schema"])
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            "this is not the state of a monitor, or it was cut off; name the file that rdiv watch "
+            "start wrote, or start again."
+        ) from None
+    if version != SCHEMA:
+        raise InputError(
+            f"the state was written by another version of rdiv (schema {version}, this one reads "
+            f"{SCHEMA}); use that version, or start again."
+        )
+    said = body.pop("checksum", None)
+    if said != _checksum(body):
+        raise InputError(
+            "the state was changed after it was written, its checksum does not match; restore the "
+            "file from a copy, or start again."
+        )
+    return dict(body)
