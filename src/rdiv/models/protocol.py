@@ -260,7 +260,7 @@ def fit_model(model: Model, pool: Pool, rng: np.random.Generator) -> FittedModel
 def losses_of(fitted: FittedModel, pool: Pool) -> NDArray[np.float64]:
     """Losses as a model gives them; an error of a user's own is named as in `fit_model`."""
     with _named(fitted, "losses of"):
-        return fitted.losses(pool)
+        return _one_per_row(fitted.losses(pool), pool, "the model")
 
 
 def _named(model: object, step: str) -> AbstractContextManager[None]:
@@ -306,17 +306,22 @@ def fit_again(
     return side
 
 
+def _one_per_row(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
+    values = np.asarray(losses, dtype=np.float64)
+    if values.shape != (len(pool),):
+        raise InputError(
+            f"{who} must give one loss per row, got shape {values.shape} for {len(pool)} rows."
+        )
+    return values
+
+
 def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
     """The losses a model gave, refused if they are not one finite number per row.
 
     Rows with the same content get the same loss, that of the first of them: a loss that depends on
     the position must not separate the samples.
     """
-    values = np.asarray(losses, dtype=np.float64)
-    if values.shape != (len(pool),):
-        raise InputError(
-            f"{who} must give one loss per row, got shape {values.shape} for {len(pool)} rows."
-        )
+    values = _one_per_row(losses, pool, who)
     bad = int((~np.isfinite(values)).sum())
     if bad:
         raise InputError(
