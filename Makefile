@@ -7,9 +7,9 @@ PINNED := pyproject.toml constraints.txt
 INSTALL := $(PYTHON) -m pip install --quiet --constraint constraints.txt --editable
 
 # Two processes of one thread each: small fits are far slower when they fight for cores.
-test test-slow check calibrate bench: export OMP_NUM_THREADS := 1
-test test-slow check calibrate bench: export OPENBLAS_NUM_THREADS := 1
-test test-slow check calibrate bench: export MKL_NUM_THREADS := 1
+test test-slow check calibrate bench fuzz: export OMP_NUM_THREADS := 1
+test test-slow check calibrate bench fuzz: export OPENBLAS_NUM_THREADS := 1
+test test-slow check calibrate bench fuzz: export MKL_NUM_THREADS := 1
 # The tests start many processes; with bytecode on disk they do not all compile rdiv again.
 test test-slow check: export PYTHONDONTWRITEBYTECODE :=
 # Each process takes half of the files in their order, so that what a file computes once is computed
@@ -18,7 +18,7 @@ PYTEST := $(PYTHON) -m pytest -n 2 --dist worksteal
 check docs: export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow test-cpus check calibrate docs bench clean
+.PHONY: help install demo test test-slow test-cpus fuzz check calibrate docs bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ test-slow: $(DEV) ## the tests that `make test` leaves out: long counts, full ne
 
 test-cpus: $(DEV) ## the tests that train, under every instruction set of this CPU, with 1 and 2 threads
 	$(PYTHON) tools/instruction_sets.py
+
+fuzz: $(DEV) ## odd files, arguments and calls for FUZZ_MINUTES minutes (10), new ones each time
+	$(PYTHON) tools/fuzz.py
 
 check: $(DEV) ## all that CI runs: format, lint, types, tests, documentation
 	$(PYTHON) -m ruff format --check .

@@ -12,6 +12,7 @@ __all__ = [
     "IN_SAMPLE",
     "NOT_EQUALITY",
     "SUSPECTED_LABELS",
+    "UNPREDICTABLE_LABELS",
     "empty_columns",
     "left_out_columns",
     "wrong_with",
@@ -23,18 +24,19 @@ SUSPECTED_LABELS = (
     "A suspected label may be right: look at the rows before dropping or changing them. Rows that "
     "are hard to predict look like rows with wrong labels."
 )
+UNPREDICTABLE_LABELS = "wrong labels cannot be told from labels that the model cannot predict"
 
 
 def wrong_with(probability: float) -> str:
-    """The probability that a label is wrong, as text; empty when it is unknown.
+    """The probability that a label is wrong, as text.
 
     Examples
     --------
-    >>> print(wrong_with(0.25), wrong_with(0.999))
-    0.25 over 0.99
+    >>> print(wrong_with(0.25), wrong_with(0.999), wrong_with(float("nan")))
+    0.25 over 0.99 unknown
     """
     if isnan(probability):
-        return ""
+        return "unknown"
     return "over 0.99" if probability > 0.99 else f"{probability:.2f}"
 
 

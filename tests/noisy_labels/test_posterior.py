@@ -13,6 +13,7 @@ from rdiv.noisy_labels.posterior import (
     estimate_transition,
     fit_posterior,
 )
+from rdiv.noisy_labels.predictability import measure_predictability
 from rdiv.noisy_labels.result import estimate_rate
 
 K = 5
@@ -95,6 +96,8 @@ def test_the_interval_has_the_share_of_wrong_labels(rate: float) -> None:
     for seed in range(10):
         flips = transition_matrix("symmetric", rate, K)
         clean, true, given = simulated(flips, 2000, seed)
-        low, high = estimate_rate(fit_posterior(clean @ flips, given))[1:]
-        hits += low <= (given != true).mean() <= high
+        seen = clean @ flips
+        found = estimate_rate(fit_posterior(seen, given), measure_predictability(seen, given))
+        assert found is not None
+        hits += found.low <= (given != true).mean() <= found.high
     assert hits >= 7  # at 95 % fewer than 7 of 10 have probability 0.001

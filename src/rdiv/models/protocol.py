@@ -314,7 +314,7 @@ def losses_of(fitted: FittedModel, pool: Pool) -> NDArray[np.float64]:
     if pool.in_partitions and not getattr(fitted, "takes_partitions", False):
         return pool.over_blocks(_losses_of_block, fitted)
     with _named(fitted, "losses of"):
-        return fitted.losses(pool)
+        return _one_per_row(fitted.losses(pool), pool, "the model")
 
 
 def _losses_of_block(
@@ -368,6 +368,15 @@ def fit_again(
     return side
 
 
+def _one_per_row(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
+    values = np.asarray(losses, dtype=np.float64)
+    if values.shape != (len(pool),):
+        raise InputError(
+            f"{who} must give one loss per row, got shape {values.shape} for {len(pool)} rows."
+        )
+    return values
+
+
 def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
     """The losses a model gave, refused if they are not one finite number per row.
 
@@ -375,11 +384,7 @@ def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
     the position must not separate the samples. Keys that do not know the target make no rows alike
     whose targets differ.
     """
-    values = np.asarray(losses, dtype=np.float64)
-    if values.shape != (len(pool),):
-        raise InputError(
-            f"{who} must give one loss per row, got shape {values.shape} for {len(pool)} rows."
-        )
+    values = _one_per_row(losses, pool, who)
     bad = int((~np.isfinite(values)).sum())
     if bad:
         raise InputError(

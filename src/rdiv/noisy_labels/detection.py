@@ -25,6 +25,7 @@ from rdiv.names import spelled
 from rdiv.noisy_labels.corruption import check_rate
 from rdiv.noisy_labels.labelled import LabelledRows, pool_labelled, with_labels
 from rdiv.noisy_labels.posterior import Posterior, fit_posterior
+from rdiv.noisy_labels.predictability import Predictability, measure_predictability
 from rdiv.noisy_labels.result import LabelNoise, NoiseRate, estimate_rate
 from rdiv.noisy_labels.splitting import paper_share, part_gap, top_rows
 from rdiv.samples.arguments import check_settings
@@ -45,7 +46,8 @@ class LabelNoiseDetector:
     model : str, Model, torch module or scikit-learn classifier
         The model that learns the labels; see `rdiv.models.as_model`. By default boosting.
     noise_rate : float, "auto" or "paper"
-        Share of rows to suspect. ``"auto"`` estimates it, with an interval. ``"paper"`` is the
+        Share of rows to suspect. ``"auto"`` estimates it, with an interval, and suspects no row
+        where the model barely beats always guessing the most frequent label. ``"paper"`` is the
         paper's rule: of the shares 0.1 to 0.7, the one whose discrepancy is nearest to the mean
         discrepancy. The paper finds such a share good for retraining; it is about twice the share
         of wrong labels.
@@ -155,11 +157,16 @@ def detect(
     losses = log_loss(pool.y, predicted)
     held_out = is_held_out(model)
     posterior = fit_posterior(predicted, pool.y) if held_out else None
-    estimate = None if posterior is None else estimate_rate(posterior)
-    rate = _rate(settings.noise_rate, losses, estimate)
+    predictable = measure_predictability(predicted, pool.y) if held_out else None
+    estimate = None
+    if posterior is not None and predictable is not None:
+        estimate = estimate_rate(posterior, predictable)
+    rate = _rate(settings.noise_rate, losses, estimate, held_out)
     by_loss = settings.ranking == "loss" or posterior is None
-    wrong = np.full(len(losses), np.nan) if posterior is None else posterior.wrong
-    suspicion = rows.as_given(losses if by_loss else _order(wrong, losses))
+    order = losses if by_loss or posterior is None else _order(posterior.wrong, losses)
+    suspicion = rows.as_given(order)
+    trust = _trust(posterior, predictable)
+    wrong = np.full(len(losses), np.nan) if posterior is None else trust * posterior.wrong
     suspected = top_rows(suspicion, rate)  # ties are broken by the given order of the rows
     guesses = rows.as_given(_guesses(predicted, posterior, pool.y))
     return LabelNoise(
@@ -177,7 +184,7 @@ def detect(
         model=spelled(model, BY_NAME),
         folds=model.folds if isinstance(model, CrossFit) else None,
         seed=rows.seed,
-        notes=_notes(settings, held_out, by_loss),
+        notes=_notes(settings, by_loss, predictable, trust),
     )
 
 
@@ -230,13 +237,23 @@ def _order(wrong: Floats, losses: Floats) -> Floats:
     return places
 
 
-def _rate(asked: float | str, losses: Floats, estimate: NoiseRate | None) -> float:
+def _trust(posterior: Posterior | None, predictable: Predictability | None) -> float:
+    """What probabilities are multiplied by; NaN where nothing can be said about wrong labels."""
+    if posterior is None or predictable is None or not predictable.told_apart:
+        return float("nan")
+    return predictable.trust(min(float(posterior.wrong.mean()), posterior.anchor_rate))
+
+
+def _rate(
+    asked: float | str, losses: Floats, estimate: NoiseRate | None, held_out: bool
+) -> float:
+    """The share of rows to suspect; none where wrong labels cannot be told from others."""
     if asked == "paper":
         return paper_share(losses)
     if asked == "auto":
-        if estimate is None:
+        if not held_out:
             raise InputError("noise_rate='auto' needs a model that did not see the rows; use folds")
-        return estimate.rate
+        return 0.0 if estimate is None else estimate.rate
     return float(asked)
 
 
@@ -256,10 +273,16 @@ def _ranks(suspicion: Floats) -> NDArray[np.intp]:
     return ranks
 
 
-def _notes(settings: LabelNoiseDetector, held_out: bool, by_loss: bool) -> dict[str, Any]:
+def _notes(
+    settings: LabelNoiseDetector, by_loss: bool, predictable: Predictability | None, trust: float
+) -> dict[str, Any]:
     notes: dict[str, Any] = {"ranking": "loss" if by_loss else "posterior"}
     if isinstance(settings.noise_rate, str):
         notes["noise rate"] = settings.noise_rate
-    if not held_out:
+    if predictable is None:
         notes["folds"] = "in-sample losses, which are low for labels that the model memorised"
+    elif not predictable.told_apart:
+        notes["predictability"] = predictable.sentence()
+    else:
+        notes["trust"] = trust
     return notes

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.noisy_labels.posterior import Posterior
+from rdiv.noisy_labels.predictability import Predictability
 from rdiv.results import SCHEMA, as_json, plain
 
 __all__ = ["LabelNoise", "NoiseRate", "estimate_rate"]
@@ -33,27 +34,36 @@ class NoiseRate(NamedTuple):
     high: float
 
 
-def estimate_rate(posterior: Posterior) -> NoiseRate:
-    """The share of wrong labels: the mean probability of being wrong.
+def estimate_rate(posterior: Posterior, predictable: Predictability) -> NoiseRate | None:
+    """The share of wrong labels, with an interval; None where nothing can be said about it.
 
-    The share of anchors whose label is not the predicted one is a second estimate, which counts
-    mistakes of the model as wrong labels. The interval goes from the smaller to the larger of the
-    two, widened by the 95 % sampling error of a share among the anchors. It assumes that flips
-    depend on the row only through its true class.
+    The rate is the mean probability of being wrong, before it is discounted for mistakes of the
+    model. The share of anchors whose label is not the predicted one is a second estimate, which
+    counts mistakes of the model as wrong labels. The interval reaches from the smaller of the two,
+    lowered as far as the labels are unpredictable, to the larger, and is widened by the 95 %
+    sampling error of a share among the anchors. It assumes that flips depend on the row only
+    through its true class.
 
     Examples
     --------
     >>> import numpy as np
     >>> wrong = np.repeat([0.9, 0.02], [20, 80])
-    >>> found = estimate_rate(Posterior(wrong, np.eye(2), np.eye(2), 100, 0.24))
+    >>> posterior = Posterior(wrong, np.eye(2), np.eye(2), 100, 0.24)
+    >>> found = estimate_rate(posterior, Predictability(error=0.25, base_error=0.5))
     >>> print([round(number, 3) for number in found])
-    [0.196, 0.118, 0.318]
+    [0.196, 0.055, 0.318]
+    >>> print(estimate_rate(posterior, Predictability(error=0.45, base_error=0.5)))
+    None
     """
-    rate, share = float(posterior.wrong.mean()), posterior.anchor_rate
-    spread = max(rate * (1 - rate), 0.25 / posterior.anchors)
+    if not predictable.told_apart:
+        return None
+    mean, share = float(posterior.wrong.mean()), posterior.anchor_rate
+    least = min(mean, share)
+    spread = max(mean * (1 - mean), 0.25 / posterior.anchors)
     error = _NORMAL * sqrt(spread / posterior.anchors)
-    low, high = min(rate, share) - error, max(rate, share) + error
-    return NoiseRate(rate, max(low, 0.0), min(high, 1.0))
+    low = predictable.explained(least) ** 2 * least - error
+    high = max(mean, share) + error
+    return NoiseRate(mean, max(low, 0.0), min(high, 1.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +75,8 @@ class LabelNoise:
     losses : (n,) array
         Log loss of the given label, by a model that did not see the row.
     probabilities : (n,) array
-        Probability that the label is wrong; NaN where the ranking is by loss.
+        Probability that the label is wrong; NaN without folds, and where wrong labels cannot be
+        told from unpredictable ones.
     ranks : (n,) integers
         1 for the most suspicious row, n for the least.
     suspected : (n,) mask
@@ -76,7 +87,8 @@ class LabelNoise:
     noise_rate : float
         Share of rows suspected, as given or estimated.
     noise_interval : NoiseRate, optional
-        Estimate of the share of wrong labels, with an interval.
+        Estimate of the share of wrong labels, with an interval; None without folds, and where
+        wrong labels cannot be told from unpredictable ones.
     discrepancy : float
         Mean loss of the suspected rows minus that of the others: their R-divergence.
     classes : (K,) labels
@@ -131,6 +143,8 @@ class LabelNoise:
     def headline(self) -> str:
         """The finding in one sentence."""
         count, n = int(self.suspected.sum()), len(self.losses)
+        if self.notes.get("noise rate") == "auto" and self.noise_interval is None:
+            return f"No label of {n} is suspected, as the model hardly predicts any of them"
         how = {"auto": "estimated", "paper": "by the paper's rule"}.get(
             str(self.notes.get("noise rate")), "as given"
         )
@@ -146,6 +160,8 @@ class LabelNoise:
             low, high = 100 * self.noise_interval.low, 100 * self.noise_interval.high
             rate = 100 * self.noise_interval.rate
             lines.append(f"wrong labels: about {rate:.3g} %, interval {low:.3g} to {high:.3g} %")
+        if "predictability" in self.notes:
+            lines.append(str(self.notes["predictability"]))
         if np.isfinite(self.discrepancy):
             high_loss = self.losses[self.suspected].mean()
             low_loss = self.losses[~self.suspected].mean()

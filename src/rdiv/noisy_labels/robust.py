@@ -255,8 +255,11 @@ def _takes_weights(model: Any) -> bool:
 
 
 def _doubts(rows: LabelledRows, noise: LabelNoise) -> NDArray[np.float64]:
-    """Probability that a label is wrong, in the order of the pool; 1 where nothing is known."""
-    wrong = noise.probabilities[rows.places]
+    """How far each label is doubted, in the order of the pool; 1 where nothing is known.
+
+    Training was measured with the probabilities before they are discounted, and uses those.
+    """
+    wrong = noise.probabilities[rows.places] / noise.notes.get("trust", 1.0)
     return np.where(np.isnan(wrong), 1.0, wrong)
 
 

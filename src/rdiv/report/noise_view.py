@@ -31,8 +31,15 @@ _METHODS = (
     "for flips, whose frequencies were counted among the rows that the model is surest of. This "
     "gives the probability that a label is wrong, by which rows are ranked. The estimate assumes "
     "that flips depend on a row only through its true class. The interval covers the sampling "
-    "error of the counted rows and the distance between two estimates, but not a failure of that "
-    "assumption."
+    "error of the counted rows, the distance between two estimates, and as much doubt as the model "
+    "leaves about the labels of other rows, but not a failure of that assumption. Probabilities "
+    "are discounted by the same doubt."
+)
+_UNKNOWN = (
+    "Every row was judged by a model that did not see it. A wrong label and a label that cannot be "
+    "predicted look alike, and the model avoids less than a quarter of the mistakes of always "
+    "guessing the most frequent label. So no share of wrong labels, interval or probability is "
+    "given."
 )
 _BY_LOSS = "Rows are ranked by the loss of the given label, the highest first."
 
@@ -56,9 +63,8 @@ def noise_page(found: LabelNoise, provenance: Provenance | None = None) -> str:
 def noise_view(found: LabelNoise, provenance: Provenance) -> dict[str, Any]:
     """Everything that the template shows."""
     some = bool(found.suspected.any())
-    by_loss = found.notes.get("ranking") == "loss"
     return {
-        "badge": "\u25b2 Suspected labels" if some else "\u25cb No suspected labels",
+        "badge": _badge(found),
         "tone": "hidden" if some else "none",
         "headline": f"{found.headline()}.",
         "warnings": [],
@@ -68,13 +74,26 @@ def noise_view(found: LabelNoise, provenance: Provenance) -> dict[str, Any]:
         "charts": [_loss_chart(found)],
         "flips": _flips(found),
         "rows": _rows(found) if some else None,
-        "methods": _BY_LOSS if by_loss else _METHODS,
+        "methods": _methods(found),
         "reproduce": reproduce_view(provenance, found.seed),
     }
 
 
+def _badge(found: LabelNoise) -> str:
+    if found.suspected.any():
+        return "\u25b2 Suspected labels"
+    unknown = "predictability" in found.notes
+    return "\u25cb Labels cannot be judged" if unknown else "\u25cb No suspected labels"
+
+
+def _methods(found: LabelNoise) -> str:
+    if "predictability" in found.notes:
+        return _UNKNOWN
+    return _BY_LOSS if found.notes.get("ranking") == "loss" else _METHODS
+
+
 def _remarks(found: LabelNoise) -> list[str]:
-    return [str(found.notes["folds"])] if "folds" in found.notes else []
+    return [str(found.notes[name]) for name in ("folds", "predictability") if name in found.notes]
 
 
 def _numbers(found: LabelNoise) -> list[dict[str, str]]:

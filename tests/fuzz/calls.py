@@ -1,0 +1,266 @@
+"""Samples, models and settings for calls of the public functions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from hypothesis import strategies as st
+from tests.fuzz.tables import Recipe, made, recipes
+
+import rdiv
+from rdiv.models import Frozen, Ridge
+from rdiv.noisy_labels import LabelNoiseDetector
+
+__all__ = ["ARRAYS", "FUNCTIONS", "MODELS", "Arrays", "Call", "calls"]
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """A pair of arrays by their kind, so that a found case is a line of a test."""
+
+    kind: str
+    rows: int = 30
+    columns: int = 2
+    seed: int = 0
+
+
+def _objects(rng: np.random.Generator, n: int, d: int) -> Any:
+    return np.array([[object()] * max(d, 1)] * n, dtype=object)
+
+
+ARRAYS: dict[str, Callable[[np.random.Generator, int, int], Any]] = {
+    "normal": lambda rng, n, d: rng.normal(size=(n, d)),
+    "float32": lambda rng, n, d: rng.normal(size=(n, d)).astype(np.float32),
+    "float16": lambda rng, n, d: rng.normal(size=(n, d)).astype(np.float16),
+    "whole": lambda rng, n, d: rng.integers(0, 5, size=(n, d)),
+    "bytes": lambda rng, n, d: rng.integers(0, 255, size=(n, d), dtype=np.uint8),
+    "truth": lambda rng, n, d: rng.random((n, d)) < 0.5,
+    "flat": lambda rng, n, d: rng.normal(size=n),
+    "images": lambda rng, n, d: rng.random((n, 1, 4, 4)),
+    "six axes": lambda rng, n, d: rng.random((n, 1, 1, 2, 1, 1)),
+    "complex": lambda rng, n, d: rng.normal(size=(n, d)) + 1j,
+    "nan": lambda rng, n, d: np.where(rng.random((n, d)) < 0.2, np.nan, 1.0),
+    "infinite": lambda rng, n, d: np.where(rng.random((n, d)) < 0.2, -np.inf, 1.0),
+    "huge": lambda rng, n, d: rng.normal(size=(n, d)) * 1e300,
+    "tiny": lambda rng, n, d: rng.normal(size=(n, d)) * 1e-300,
+    "constant": lambda rng, n, d: np.zeros((n, d)),
+    "texts": lambda rng, n, d: rng.choice(["a", "b"], size=(n, d)),
+    "numbers as texts": lambda rng, n, d: rng.normal(size=(n, d)).astype(str),
+    "objects": _objects,
+    "dates": lambda rng, n, d: rng.integers(0, 9999, size=(n, d)).astype("datetime64[D]"),
+    "records": lambda rng, n, d: np.zeros(n, dtype=[("a", "f8"), ("b", "i4")]),
+    "masked": lambda rng, n, d: np.ma.masked_less(rng.normal(size=(n, d)), -1.0),
+    "read-only": lambda rng, n, d: np.broadcast_to(rng.normal(size=d), (n, d)),
+    "big-endian": lambda rng, n, d: rng.normal(size=(n, d)).astype(">f8"),
+    "list": lambda rng, n, d: rng.normal(size=(n, d)).tolist(),
+    "ragged": lambda rng, n, d: [[1.0] * (i % 3) for i in range(n)],
+    "nothing": lambda rng, n, d: None,
+    "a number": lambda rng, n, d: 3.5,
+    "a word": lambda rng, n, d: "reference.csv",
+    "a dict": lambda rng, n, d: {"a": rng.normal(size=n), "y": rng.normal(size=n)},
+    "an iterator": lambda rng, n, d: iter(rng.normal(size=(n, d))),
+}
+
+
+def _sample(given: Recipe | Arrays, shift: int) -> Any:
+    if isinstance(given, Recipe):
+        return made(Recipe(given.columns, given.rows, given.seed + shift, given.copies))
+    rng = np.random.default_rng(given.seed + shift)
+    return ARRAYS[given.kind](rng, given.rows, given.columns)
+
+
+_TARGETS: dict[str, Callable[[np.random.Generator, int], Any]] = {
+    "numbers": lambda rng, n: rng.normal(size=n),
+    "classes": lambda rng, n: rng.integers(0, 2, size=n),
+    "one class": lambda rng, n: np.zeros(n, dtype=int),
+    "texts": lambda rng, n: rng.choice(["no", "yes"], size=n),
+    "nan": lambda rng, n: np.full(n, np.nan),
+    "short": lambda rng, n: rng.normal(size=max(n - 1, 0)),
+    "wide": lambda rng, n: rng.normal(size=(n, 2)),
+    "mixed": lambda rng, n: [1, "a", None] * n,
+    "huge": lambda rng, n: rng.normal(size=n) * 1e200,
+}
+
+
+class Silent:
+    """A model whose losses are not numbers."""
+
+    task = "density"
+
+    def __init__(self, losses: Any) -> None:
+        self.answer = losses
+
+    def fit(self, pool: Any, rng: Any) -> Any:
+        return self
+
+    def losses(self, pool: Any) -> Any:
+        return self.answer(len(pool))
+
+
+def _wrong(answer: Callable[[int], Any]) -> Callable[[], Any]:
+    return lambda: Silent(answer)
+
+
+def _fitted() -> Any:
+    from sklearn.linear_model import LinearRegression
+
+    x = np.random.default_rng(5).normal(size=(30, 2))
+    return Frozen(LinearRegression().fit(x, x[:, 0]), trained_on="neither")
+
+
+def _estimator(name: str) -> Callable[[], Any]:
+    def make() -> Any:
+        from sklearn import dummy, linear_model, naive_bayes, tree
+
+        kinds: dict[str, Any] = {
+            "dummy": dummy.DummyClassifier,
+            "tree": tree.DecisionTreeRegressor,
+            "bayes": naive_bayes.GaussianNB,
+            "linear": linear_model.LinearRegression,
+        }
+        return kinds[name]()
+
+    return make
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    **{name: (lambda name=name: name) for name in ("ridge", "logistic", "gmm", "kde", "pca")},
+    **{name: (lambda name=name: name) for name in ("mixed", "boosting", "", "no such")},
+    "nothing": lambda: None,
+    "object": lambda: Ridge(),
+    "class": lambda: Ridge,
+    "number": lambda: 3,
+    "function": lambda: len,
+    "frozen": _fitted,
+    **{name: _estimator(name) for name in ("dummy", "tree", "bayes", "linear")},
+    "infinite losses": _wrong(lambda n: np.full(n, np.inf)),
+    "nan losses": _wrong(lambda n: np.full(n, np.nan)),
+    "few losses": _wrong(lambda n: np.zeros(1)),
+    "wide losses": _wrong(lambda n: np.zeros((n, 2))),
+    "words for losses": _wrong(lambda n: ["a"] * n),
+    "no losses": _wrong(lambda n: None),
+    "equal losses": _wrong(lambda n: np.ones(n)),
+    "huge losses": _wrong(lambda n: 1e308 * (-1.0) ** np.arange(n)),
+}
+"""Models that work, that do not fit the task, and that answer nonsense."""
+
+_MANY = 10**30
+_ODD: list[Any] = [None, 0, 1, -1, 2, 0.5, 1e400, float("nan"), "", "x", "y", "a", True, [], {}]
+_ODD += [("a", "b"), b"x", 3 + 1j, _MANY, np.zeros(3), [None], np.float64(0.05), np.array("x")]
+_PLAUSIBLE: dict[str, list[Any]] = {
+    "target": ["y", None],
+    "task": [None, "classification", "regression"],
+    "folds": [None, 2, 3, 5],
+    "alpha": [0.05, 0.1, 0.5],
+    "n_resamples": [39, 19, 99],
+    "rng": [0, 1, 2**63],
+    "n_jobs": [None, 1],
+    "groups": [None, "a", "y", ([0, 1] * 15, [2, 3] * 15)],
+    "strata": [None, "a", "y"],
+    "discrepancy": ["r-div", "score", "energy", "mmd-o", "inputs", "ks-loss", "in-use", "me"],
+    "equivalence_margin": [None, 0.1],
+    "not_worse_than": [None, 0.1],
+    "train_share": [0.5, 0.3, 0.9],
+    "drop": [(), "a", ["a"]],
+    "prediction": [None, "a", {"no": "a", "yes": "b"}],
+    "loss": [None, "a"],
+    "retrain": ["same", None, "ridge"],
+    "by": [None, "y", "a"],
+    "correction": ["holm", "bh"],
+    "estimand": ["fitted", "population"],
+    "method": ["normal", "bootstrap"],
+    "drivers": [True, False],
+    "gap": [None, 0.2],
+    "power": [0.8, 0.5],
+    "ratio": [None, 1.0, 2.0],
+    "sizes": [None, [20], (20, 40)],
+    "trials": [3],
+}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "two_sample_test": rdiv.two_sample_test,
+    "r_divergence": rdiv.r_divergence,
+    "compare": rdiv.compare,
+    "compare_many": rdiv.compare_many,
+    "compare_models": rdiv.compare_models,
+    "estimate_gap": rdiv.estimate_gap,
+    "plan": rdiv.plan,
+    "denoise": lambda x, y=None, **options: LabelNoiseDetector(
+        options.pop("model", None) or "logistic", options.pop("noise_rate", "auto")
+    ).fit(x, y, **options),
+}
+"""The public functions that take samples. A monitor and its states belong here once they are."""
+
+_OF_DENOISE = {"target": [None, "y"], "rng": [0], "noise_rate": ["auto", "paper", 0.2, 1.0, "x"]}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call by its parts: samples, target, model and settings."""
+
+    function: str
+    p: Recipe | Arrays
+    q: Recipe | Arrays
+    model: str = "nothing"
+    target: str | None = None
+    options: tuple[tuple[str, Any], ...] = field(default=())
+
+    def run(self, call: Callable[..., Any]) -> Any:
+        """Make the samples and call the function through ``call``."""
+        p, q = _sample(self.p, 0), _sample(self.q, 1)
+        if self.target is not None:
+            p, q = self._with_target(p, 2), self._with_target(q, 3)
+        options = {"n_resamples": 39, **dict(self.options), "model": MODELS[self.model]()}
+        if self.function == "denoise":
+            options.pop("n_resamples")
+            return call(FUNCTIONS[self.function], p, kind="call", **options)
+        given: tuple[Any, ...] = p, q
+        if self.function == "compare_many":
+            given = (p, q) if options.get("by") is not None else (p, {"one": q, "two": q})
+        if self.function == "compare_models":
+            model = options.pop("model")
+            given = p, q, {"one": model, "two": "ridge"}
+        return call(FUNCTIONS[self.function], *given, kind="call", **options)
+
+    def _with_target(self, sample: Any, shift: int) -> Any:
+        rng = np.random.default_rng(shift)
+        n = len(sample) if isinstance(sample, np.ndarray | list | pl.DataFrame) else 3
+        return sample, _TARGETS[str(self.target)](rng, n)
+
+
+def _settings(function: str) -> dict[str, list[Any]]:
+    if function == "denoise":
+        return _OF_DENOISE
+    names = inspect.signature(FUNCTIONS[function]).parameters
+    return {name: values for name, values in _PLAUSIBLE.items() if name in names}
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> Call:
+    """Calls of every function: most settings plausible, some odd."""
+    function = draw(st.sampled_from(sorted(FUNCTIONS)))
+    tables = draw(st.booleans())
+    arrays = st.builds(
+        Arrays,
+        st.one_of(st.just("normal"), st.sampled_from(sorted(ARRAYS))),
+        st.one_of(st.integers(20, 40), st.integers(0, 40)),
+        st.sampled_from([2, 2, 1, 3, 0]),
+        st.integers(0, 99),
+    )
+    samples: st.SearchStrategy[Any] = recipes() if tables else arrays
+    p = draw(samples)
+    q = draw(st.one_of(st.just(p), st.just(p), samples, arrays))
+    known = _settings(function)
+    options: dict[str, Any] = {"target": "y"} if tables and draw(st.booleans()) else {}
+    for name in draw(st.lists(st.sampled_from(sorted(known)), max_size=3)):
+        pools = [st.sampled_from(known[name])] * 3
+        quick = name not in ("n_resamples", "trials", "sizes")  # many permutations are no defect
+        odd = _ODD if quick else [one for one in _ODD if one is not _MANY]
+        options[name] = draw(st.one_of(*pools, st.sampled_from(odd)))
+    target = None if tables else draw(st.sampled_from([None, "numbers", *_TARGETS]))
+    model = draw(st.one_of(st.sampled_from(["ridge", "logistic"]), st.sampled_from(sorted(MODELS))))
+    return Call(function, p, q, model, target, tuple(options.items()))

@@ -1,0 +1,19 @@
+"""Any call: a result, or an error of our own that says what to do."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, example, given, settings
+from tests.fuzz.calls import Arrays, Call, calls
+from tests.fuzz.promise import call, examples
+from tests.fuzz.tables import Recipe
+
+
+@settings(
+    max_examples=examples(60), suppress_health_check=list(HealthCheck), deadline=None, database=None
+)
+@given(calls())
+def test_no_call_raises_what_another_library_raises(one: Call) -> None:
+    result = one.run(call)
+    if result is not None:
+        call(result.to_json, kind="json")
+        call(str, result, kind="text")

@@ -1,0 +1,61 @@
+"""Any file: a result or one sentence, never a crash."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from tests.fuzz.files import Damage, Made, files, written
+from tests.fuzz.promise import call, examples, run, scratch
+from tests.fuzz.tables import Recipe
+
+import rdiv
+
+FEW = ("--model", "ridge", "--resamples", "39")
+"""A quick model and enough permutations for level 0.05, so that the arguments are used."""
+
+RUNS = {
+    "compare": ["compare", "P", "Q", *FEW, "--target", "y"],
+    "compare by logistic": ["compare", "P", "Q", "--model", "logistic", "--resamples", "39"]
+    + ["--target", "y", "--task", "classification", "--html", "page.html"],
+    "compare inputs": ["compare", "P", "Q", "--resamples", "39", "--model", "gmm"],
+    "test": ["test", "P", "Q", *FEW, "--target", "y"],
+    "energy": ["test", "P", "Q", "--discrepancy", "energy", "--resamples", "39"],
+    "inputs": ["test", "P", "Q", "--discrepancy", "inputs", "--resamples", "39"],
+    "plan": ["plan", "P", "Q", *FEW, "--target", "y"],
+    "denoise": ["denoise", "P", "--target", "y", "--model", "logistic", "--out", "clean.csv"],
+}
+
+_quiet = settings(
+    max_examples=examples(30), suppress_health_check=list(HealthCheck), deadline=None, database=None
+)
+
+
+def _arguments(command: str, p: Path, q: Path) -> list[str]:
+    places = {"P": str(p), "Q": str(q)}
+    return [places.get(word, word) for word in RUNS[command]]
+
+
+@_quiet
+@given(files(), st.one_of(st.none(), files()), st.sampled_from(list(RUNS)), st.booleans())
+def test_no_file_makes_a_command_crash(
+    p: Made, q: Made | None, command: str, swapped: bool
+) -> None:
+    """The second file is another draw of the first table, unless one of its own is drawn."""
+    other = q or Made(replace(p.recipe, seed=p.recipe.seed + 1), p.format)
+    if swapped:
+        p, other = other, p
+    with scratch() as folder:
+        paths = written(p, folder, "p"), written(other, folder, "q")
+        before = sorted(folder.iterdir())
+        code, _, _ = run(_arguments(command, *paths), "file", folder)
+        assert code == 0 or sorted(folder.iterdir()) == before, "a refused run left a file"
+
+
+@_quiet
+@given(files())
+def test_no_file_makes_read_crash(file: Made) -> None:
+    with scratch() as folder:
+        call(rdiv.read, str(written(file, folder, "p")), kind="read")
