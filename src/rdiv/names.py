@@ -11,7 +11,7 @@ from unicodedata import category
 
 from rdiv.errors import InputError, InputTypeError
 
-__all__ = ["chosen", "chosen_from", "one_line", "spelled", "texts_of", "visible"]
+__all__ = ["chosen", "chosen_from", "one_line", "spelled", "suggestion", "texts_of", "visible"]
 
 _TURNS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # they change the text direction
 
@@ -48,6 +48,18 @@ def chosen_from(names: Mapping[str, T], name: str, what: str) -> T:
     near = get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     hint = f" did you mean {near[0]!r}?" if near else ""
     raise InputError(f"unknown {what} {name!r};{hint} Known: {', '.join(names)}.")
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """A question that offers the nearest of the names; empty where none is near.
+
+    Examples
+    --------
+    >>> print(suggestion("people.cvs", ["people.csv", "shops.csv"]))
+    did you mean people.csv?
+    """
+    near = get_close_matches(name, [*names], n=1)
+    return f"did you mean {near[0]}?" if near else ""
 
 
 def spelled(obj: Any, names: Mapping[str, type], *, without: tuple[str, ...] = ()) -> str:
