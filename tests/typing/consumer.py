@@ -14,12 +14,12 @@ def gate(reference: pl.DataFrame, current: pl.DataFrame) -> bool:
     """A pipeline's check."""
     found = rdiv.compare(reference, current, target="churned", drop=["date"], rng=0)
     assert_type(found, rdiv.Comparison)
-    assert_type(found.verdict, str)
+    word: str = found.verdict
     assert_type(found.gap, float | None)
     if found.gap_interval is not None:
         assert_type(found.gap_interval.low, float)
     found.to_html("report.html")
-    return found.verdict == "no shift"
+    return word == "no shift"
 
 
 def power(x: np.ndarray, y: np.ndarray) -> float:
