@@ -46,6 +46,7 @@ check: $(DEV) ## all that CI runs: format, lint, types, tests, documentation
 	$(PYTHON) -m mypy
 	$(PYTEST)
 	$(PYTHON) -m mkdocs build --strict
+	$(PYTHON) tools/site_check.py site
 
 calibrate: $(DEV) ## count false alarms at length and rewrite docs/measured/calibration*.md
 	$(PYTHON) benchmarks/calibration/one_fit.py --out docs/measured/calibration.md

@@ -189,3 +189,12 @@ def test_documents_hold_no_time_path_or_address() -> None:
     text = rdiv.two_sample_test(x[:9], x[9:], model=Mine(), n_resamples=19, rng=0).to_json()
     assert "0x" not in text
     assert json.loads(text)["model"] == "Mine"
+
+
+def test_the_picture_shows_where_the_observed_number_lies() -> None:
+    rng = np.random.default_rng(0)
+    result = rdiv.two_sample_test(rng.normal(size=(30, 1)), rng.normal(size=(30, 1)), rng=0)
+    axes = result.plot()
+    assert axes.lines[0].get_xdata()[0] == result.ranked
+    assert sum(bar.get_height() for bar in axes.patches) == len(result.null_distribution)
+    assert result.plot(axes) is axes

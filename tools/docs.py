@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 GENERATORS = (
     "cli_pages",
+    "licence_table",
     "name_tables",
     "readme_picture",
     "score_picture",

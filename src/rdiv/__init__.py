@@ -71,7 +71,7 @@ __all__ = [
     "two_sample_test",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Comparison": "rdiv.comparison.result",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rdiv.errors import MissingExtraError
 
-__all__ = ["SETTINGS", "svg_text"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["SETTINGS", "new_axes", "svg_text"]
 
 SETTINGS: Mapping[str, Any] = {
     "svg.hashsalt": "rdiv",
@@ -60,3 +63,20 @@ def svg_text(
         text = StringIO()
         figure.savefig(text, format="svg", metadata=dict(metadata))
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+
+
+def new_axes(width: float, height: float) -> Axes:
+    """Axes of a figure of their own, which belongs to no window, in inches.
+
+    Examples
+    --------
+    >>> print(new_axes(4, 2).figure.get_size_inches())
+    [4. 2.]
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError(
+            'plot() needs matplotlib; install it with pip install "rdiv[cli]".'
+        ) from None
+    return Figure(figsize=(width, height), layout="constrained").subplots()

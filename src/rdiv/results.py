@@ -6,10 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["SCHEMA", "TwoSampleResult", "as_json", "plain"]
 
@@ -95,6 +98,24 @@ class TwoSampleResult:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The null distribution, and where the observed number lies in it.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Drawn on new ones without it.
+        """
+        from rdiv.pictures import new_axes
+
+        ax = new_axes(6.4, 3.2) if ax is None else ax
+        ax.hist(self.null_distribution, bins=40, color="0.75")
+        ax.axvline(self.ranked, color="C3", linewidth=2)
+        ax.set_yticks([])
+        ax.set_xlabel(f"{self.discrepancy}: what was ranked; line: observed")
+        ax.set_title(f"p = {self.pvalue:.3g}, {len(self.null_distribution)} permutations")
+        return ax
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values; NaN and infinity become None."""

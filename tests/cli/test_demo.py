@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from functools import cache
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -91,3 +92,21 @@ def test_plain_text_when_piped(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.count("retraining: -") == 3
     assert "-0.00" not in out
     assert out.endswith("rdiv compare --help\n")
+
+
+def test_tables_can_be_saved_and_compared(run: Run, tmp_path: Path) -> None:
+    from rdiv.cli.demo import digit_cases, save_cases
+
+    reference, _, pale, _ = save_cases(digit_cases(0), str(tmp_path / "tables"))
+    ran = run(
+        "compare", reference, pale, "--target", "digit", "--model", "logistic", "--resamples", 99
+    )
+    assert ran.code == 0
+    assert ran.out.startswith("Risk shift")
+
+
+def test_a_folder_that_cannot_be_made(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ran = run("demo", "--save", tmp_path / "file" / "tables")
+    assert (ran.code, ran.out) == (2, "")
+    assert "cannot be made" in ran.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
@@ -85,3 +86,27 @@ def test_the_help_names_every_format_that_is_read() -> None:
     assert read.__doc__ is not None
     endings = FORMATS.replace(" (each also as .gz)", "").replace(" and ", ", ").split(", ")
     assert all(f"``.{ending}``" in read.__doc__ for ending in endings)
+
+
+def test_help_is_in_groups(run: Run) -> None:
+    told = run("compare", "--help").out
+    places = [told.index(f"\n{name}:\n") for name in ("Data", "Model", "Decision", "Output")]
+    assert places == sorted(places)
+    assert told.index("--target COL") < places[1] < told.index("--model NAME") < places[2]
+    assert told.count("--alpha LEVEL") == 1
+
+
+def test_every_group_names_options_that_exist() -> None:
+    from typer.main import get_command
+
+    from rdiv.cli.help_groups import GROUPS
+
+    known: set[str] = set()
+    waiting: list[Any] = [get_command(app)]
+    while waiting:
+        command = waiting.pop()
+        known |= {param.name for param in command.params}
+        waiting += getattr(command, "commands", {}).values()
+    listed = [name for names in GROUPS.values() for name in names]
+    assert len(listed) == len(set(listed))
+    assert set(listed) <= known

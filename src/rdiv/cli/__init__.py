@@ -51,14 +51,23 @@ def _run(given: list[str]) -> int:
     """Parse and run. Warnings of numpy are hidden: an error message follows where one is needed."""
     import warnings
 
-    from rdiv.cli.application import command
+    from rdiv.cli.completion import completion_asked, run_completion
+
+    if completion_asked():
+        return run_completion(given)
+    from rdiv.cli.application import command, default_settings
+    from rdiv.cli.settings_files import spelled_out
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        run = command().main  # the arguments are kept: a report says how to reproduce it
-        return int(
-            run(given or ["--help"], prog_name="rdiv", standalone_mode=False, obj=given) or 0
-        )
+        root = command()
+        defaults = default_settings(root)
+        whole = spelled_out(given, defaults, root.commands)  # a report says how to reproduce it
+        ran = root.main(
+            given or ["--help"], prog_name="rdiv", standalone_mode=False, obj=whole,
+            default_map=defaults,
+        )  # fmt: skip
+        return int(ran or 0)
 
 
 def __getattr__(name: str) -> Any:

@@ -11,12 +11,13 @@ from rdiv.cli.compare import compare_samples
 from rdiv.cli.data import data_app
 from rdiv.cli.demo import show_demo
 from rdiv.cli.denoise import denoise_labels
+from rdiv.cli.help_groups import GroupedCommand
 from rdiv.cli.plan import plan_rows
 from rdiv.cli.power import run_power_study
 from rdiv.cli.reproduce import reproduce_table
 from rdiv.cli.test import run_two_sample_test
 
-__all__ = ["app", "command"]
+__all__ = ["app", "command", "default_settings"]
 
 HELP = """Are these two datasets the same for your model?
 
@@ -36,15 +37,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("compare")(compare_samples)
-app.command("test")(run_two_sample_test)
-app.command("power")(run_power_study)
-app.command("reproduce")(reproduce_table)
-app.command("plan")(plan_rows)
-app.command("bound")(show_bounds)
-app.command("denoise")(denoise_labels)
+app.command("compare", cls=GroupedCommand)(compare_samples)
+app.command("test", cls=GroupedCommand)(run_two_sample_test)
+app.command("power", cls=GroupedCommand)(run_power_study)
+app.command("reproduce", cls=GroupedCommand)(reproduce_table)
+app.command("plan", cls=GroupedCommand)(plan_rows)
+app.command("bound", cls=GroupedCommand)(show_bounds)
+app.command("denoise", cls=GroupedCommand)(denoise_labels)
 app.add_typer(data_app, name="data")
-app.command("demo")(show_demo)
+app.command("demo", cls=GroupedCommand)(show_demo)
 
 
 def _show_version(wanted: bool) -> None:
@@ -72,3 +73,13 @@ def command() -> Any:
     from typer.main import get_command
 
     return get_command(app)
+
+
+def default_settings(root: Any) -> dict[str, dict[str, Any]]:
+    """Defaults of the commands from the settings file of the current folder."""
+    from pathlib import Path
+
+    from rdiv.cli.settings_files import defaults_for, find_settings
+
+    found = find_settings(Path.cwd())
+    return {} if found is None else defaults_for(found, root.commands)

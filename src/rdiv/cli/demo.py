@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from rdiv.cli.display import show_renderable, stages, terminal
 from rdiv.cli.options import JsonFile, Seed
-from rdiv.cli.outputs import check_destination, deliver, write_out
+from rdiv.cli.outputs import check_destination, deliver, write_out, write_whole
 from rdiv.comparison.sentences import inputs_finding
+from rdiv.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 
     Sample = tuple[NDArray[np.float64], NDArray[np.intp]]
 
-__all__ = ["DUST", "PALE", "WRONG", "Case", "digit_cases", "show_demo"]
+__all__ = ["DUST", "PALE", "WRONG", "Case", "digit_cases", "save_cases", "show_demo"]
 
 
 DUST = (0, 32, 39)
@@ -109,12 +114,25 @@ def digit_cases(seed: int) -> list[Case]:
 MODEL = "logistic"
 
 NEXT = (
+    "These tables:    rdiv demo --save tables",
+    "                 rdiv compare tables/reference.csv tables/pale_scans.csv --target digit "
+    "--model logistic",
     "Your own files:  rdiv compare a.csv b.csv --target y",
     "All options:     rdiv compare --help",
 )
 
 
-def show_demo(seed: Seed = 0, json: JsonFile = None) -> None:
+Save = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Write the tables to this folder as csv files too, for rdiv compare.",
+        show_default=False,
+    ),
+]
+
+
+def show_demo(seed: Seed = 0, json: JsonFile = None, save: Save = None) -> None:
     """Show three comparisons on real data, side by side.
 
     Scans of handwritten digits that come with scikit-learn, halved at random: first with a change
@@ -127,11 +145,41 @@ def show_demo(seed: Seed = 0, json: JsonFile = None) -> None:
         from rdiv.comparison.compare import compare
 
         cases = digit_cases(seed)
+        if save is not None:
+            save_cases(cases, save)
         found = []
         for number, case in enumerate(cases, start=1):
             stage(f"case {number} of {len(cases)}: fitting and testing")
             found.append(compare(case.reference, case.current, model=MODEL, rng=seed))
     deliver(json, _document(cases, found), lambda: _show(cases, found))
+
+
+def save_cases(cases: Sequence[Case], folder: str) -> list[str]:
+    """Write the reference and every current sample as csv files; return their names.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     print([os.path.basename(name) for name in save_cases(digit_cases(0), folder)])
+    ['reference.csv', 'dust.csv', 'pale_scans.csv', 'wrong_labels.csv']
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder!r} cannot be made: {error.strerror}.") from None
+    tables = {"reference": cases[0].reference}
+    tables |= {case.name.replace(" ", "_"): case.current for case in cases}
+    written = []
+    for name, (x, y) in tables.items():
+        header = ",".join([*(f"pixel_{k // 8}_{k % 8}" for k in range(x.shape[1])), "digit"])
+        rows = (
+            ",".join(f"{value:g}" for value in [*row, digit])
+            for row, digit in zip(x, y, strict=True)
+        )
+        written.append(os.path.join(folder, f"{name}.csv"))
+        write_whole(written[-1], "\n".join([header, *rows]) + "\n")
+    return written
 
 
 def _document(cases: list[Case], found: list[Comparison]) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rdiv.comparison.level_runs import FEWEST_LEVELS, LevelRun
 from rdiv.comparison.result import Comparison
@@ -14,6 +14,9 @@ from rdiv.comparison.sentences import asymptotic_because, further_looks, level_r
 from rdiv.comparison.verdicts import RISK_SHIFTS, VERDICTS, Direction, Verdict
 from rdiv.inference.multiplicity import Correction
 from rdiv.results import SCHEMA, as_json, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Comparisons", "Level"]
 
@@ -305,6 +308,18 @@ class Comparisons:
     def to_json(self) -> str:
         """`to_dict` as JSON text."""
         return as_json(self.to_dict())
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The gap of every level with its interval.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Drawn on new ones without it.
+        """
+        from rdiv.comparison.plots import plot_levels
+
+        return plot_levels(self, ax)
 
     def to_html(self, path: str | os.PathLike[str], *, rows: bool = True) -> None:
         """Write all levels as one self-contained page; see `Comparison.to_html`."""

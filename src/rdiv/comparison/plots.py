@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdiv.comparison import sentences
-from rdiv.errors import MissingExtraError
+from rdiv.pictures import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rdiv.comparison.levels_result import Comparisons
     from rdiv.comparison.result import Comparison
 
-__all__ = ["plot_gaps"]
+__all__ = ["plot_gaps", "plot_levels"]
 
 Line = tuple[str, float, float | None, float | None]
 
@@ -30,7 +31,7 @@ def plot_gaps(found: Comparison, ax: Axes | None = None) -> Axes:
     4
     """
     lines = _lines(found)
-    ax = _axes(len(lines)) if ax is None else ax
+    ax = new_axes(6.4, 1.2 + 0.5 * len(lines)) if ax is None else ax
     for place, (_, value, low, high) in enumerate(lines):
         if low is not None and high is not None:
             ax.plot([low, high], [place, place], color="C0", linewidth=2)
@@ -57,11 +58,29 @@ def _lines(found: Comparison) -> list[Line]:
     return lines
 
 
-def _axes(lines: int) -> Axes:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            'plot() needs matplotlib; install it with pip install "rdiv[cli]".'
-        ) from None
-    return Figure(figsize=(6.4, 1.2 + 0.5 * lines), layout="constrained").subplots()
+def plot_levels(found: Comparisons, ax: Axes | None = None) -> Axes:
+    """Draw the gap of every level that was compared, with intervals that hold for all of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rdiv
+    >>> rng = np.random.default_rng(0)
+    >>> days = {f"day {k}": rng.normal(size=(60, 2)) for k in (1, 2)}
+    >>> found = rdiv.compare_many(rng.normal(size=(120, 2)), days, rng=0)
+    >>> print([label.get_text() for label in found.plot().get_yticklabels()])
+    ['day 1', 'day 2']
+    """
+    ax = new_axes(6.4, 1.2 + 0.3 * len(found.tested)) if ax is None else ax
+    for place, level in enumerate(found.tested):
+        one = level.comparison
+        assert one is not None
+        colour = "C3" if level.shifted else "C0"
+        if one.leading_interval is not None:
+            ax.plot([*one.leading_interval], [place, place], color=colour, linewidth=2)
+        ax.plot([one.leading_gap], [place], "D" if level.shifted else "o", color=colour)
+    ax.axvline(0, color="0.6", linewidth=1)
+    ax.set_yticks(range(len(found.tested)), [level.name for level in found.tested])
+    ax.invert_yaxis()
+    ax.set_xlabel("gap in mean loss; a diamond: a shift was found")
+    return ax

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rdiv.report.svg import ACCENT, GRID, INK, SOFT, Chart, draw
+from rdiv.report.svg import BETTER, GRID, INK, SOFT, WORSE, Chart, draw
 from rdiv.report.wording import amount, signed, visible
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def gaps_chart(found: Comparison, key: str = "gaps") -> Chart | None:
     if retrained:
         caption += "Retraining: the loss of the shared model minus that of the model in use. "
     caption += (
-        f"Bars: {level} % intervals; a filled dot has one that excludes 0. Right of 0 is worse."
+        f"Bars: {level} % intervals; an arrow (red: worse, green: better) has one that excludes 0."
     )
     own, shared = found.notes.get("loss"), found.notes.get("shared loss")
     if len(lines) > 1 and own != shared:
@@ -95,7 +95,7 @@ def gap_lines(found: Comparison) -> list[Line]:
 
 
 def _line(label: str, value: float, low: float | None, high: float | None) -> Line:
-    """A line of finite numbers, filled when its interval excludes 0."""
+    """A line of finite numbers, marked when its interval excludes 0."""
     low, high = finite(low), finite(high)
     excluded = low is not None and high is not None and not low <= 0 <= high
     return Line(label, finite(value), low, high, excluded)
@@ -115,7 +115,7 @@ def _margins(found: Comparison) -> list[float]:
 
 
 def column_chart(columns: Contributions, key: str, *, shown: bool) -> Chart | None:
-    """What each group of columns adds to the inputs part; filled where that part is `shown`."""
+    """What each group of columns adds to the inputs part; marked where that part is `shown`."""
     lines = [
         _line(group_label(group), group.contribution, *(group.interval or (None, None)))
         for group in columns.groups[:MOST_BARS]
@@ -124,7 +124,7 @@ def column_chart(columns: Contributions, key: str, *, shown: bool) -> Chart | No
     more = " The correction completes the sum."
     if len(columns.groups) > MOST_BARS:
         more = " The others are in the table; the correction completes the sum."
-    filled = " A filled dot has one that excludes 0." if shown else ""
+    filled = " An arrow has one that excludes 0." if shown else ""
     return lines_chart(
         [line if shown else line._replace(marked=False) for line in lines],
         key=key,
@@ -164,7 +164,7 @@ def slice_chart(
         key=key,
         title=f"The {what} inside each slice",
         axis=f"{'change' if relation else 'gap'} inside the slice; right of 0 is worse",
-        caption=f"The {what} inside each slice, with intervals that hold for all slices. Filled: "
+        caption=f"The {what} inside each slice, with intervals that hold for all slices. Arrow: "
         f"differs from the {what} outside.",
     )
 
@@ -181,7 +181,7 @@ def level_chart(lines: Sequence[Line], unit: str, percent: str, more: str = "") 
         title=f"The gap of every {unit}",
         axis="gap in mean loss",
         caption=f"The gap of each {unit}, current minus reference, with {percent} % intervals that "
-        f"hold for all {unit}s at once. Filled: a shift was found. {more}".strip(),
+        f"hold for all {unit}s at once. Arrow: a shift was found. {more}".strip(),
         arrows=True,
     )
 
@@ -254,13 +254,16 @@ def _paint_arrows(axes: Any) -> None:
 
 
 def _paint_line(axes: Any, place: int, line: Line) -> None:
-    colour = ACCENT if line.marked else SOFT
+    """A bar and a mark; where it stands out, colour and shape say on which side of 0 it is."""
+    worse = line.value is not None and line.value > 0
+    colour = (WORSE if worse else BETTER) if line.marked else SOFT
     if line.low is not None and line.high is not None:
         axes.plot([line.low, line.high], [place, place], color=colour, linewidth=3.5, alpha=0.35,
                   solid_capstyle="butt")  # fmt: skip
     if line.value is not None:
-        axes.plot([line.value], [place], "o", color=colour, markersize=5.5,
-                  fillstyle="full" if line.marked else "none")  # fmt: skip
+        shape = (">" if worse else "<") if line.marked else "o"
+        axes.plot([line.value], [place], shape, color=colour, markersize=6.5 if line.marked else
+                  5.5, fillstyle="full" if line.marked else "none")  # fmt: skip
 
 
 def _label(text: str) -> str:

@@ -13,6 +13,7 @@ from rdiv.report.wording import shorten
 
 __all__ = [
     "ACCENT",
+    "BETTER",
     "CURRENT",
     "GRID",
     "INK",
@@ -20,6 +21,7 @@ __all__ = [
     "REFERENCE",
     "RELATION",
     "SOFT",
+    "WORSE",
     "Chart",
     "draw",
 ]
@@ -28,6 +30,7 @@ __all__ = [
 INK, SOFT, GRID = "#010101", "#020202", "#030303"
 REFERENCE, CURRENT, ACCENT = "#040404", "#050505", "#060606"
 INPUTS, RELATION = "#070707", "#080808"
+WORSE, BETTER = "#090909", "#0a0a0a"
 _VARIABLES = {
     INK: "ink",
     SOFT: "soft",
@@ -37,6 +40,8 @@ _VARIABLES = {
     ACCENT: "accent",
     INPUTS: "inputs",
     RELATION: "relation",
+    WORSE: "worse",
+    BETTER: "better",
 }
 
 WIDTH = 4.9
