@@ -40,6 +40,7 @@ from rdiv.samples.logged import Prediction
 from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
+from rdiv.spreading import spread_over
 from rdiv.threads import one_thread
 from rdiv.two_sample import check_level, check_samples, run_test
 
@@ -73,6 +74,7 @@ def compare(
     n_resamples: int = 999,
     rng: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
+    scheduler: str | None = None,
     equivalence_margin: float | None = None,
     not_worse_than: float | None = None,
     drivers: bool = True,
@@ -135,6 +137,9 @@ def compare(
         Seed; the same seed gives the same result. None draws one and records it.
     n_jobs : int, optional
         Tasks at a time; the result does not depend on it.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers read tables in partitions, compute losses and
+        permute; ``local:N`` starts N workers here. The result does not depend on it.
     equivalence_margin : float, optional
         Test whether the gap lies between minus this margin and this margin, in units of the loss.
     not_worse_than : float, optional
@@ -158,11 +163,11 @@ def compare(
         target=target, task=task, folds=folds, groups=groups, strata=strata, rng=rng,
         n_jobs=n_jobs, equivalence_margin=equivalence_margin, not_worse_than=not_worse_than,
         drivers=drivers, drop=drop, loss=loss, train_share=train_share, fit_rows=fit_rows,
-        sample_rows=sample_rows,
+        sample_rows=sample_rows, scheduler=scheduler,
     )  # fmt: skip
     check_level(alpha, n_resamples)
     check_margins(equivalence_margin, not_worse_than)
-    with one_thread():
+    with one_thread(), spread_over(n_jobs, scheduler):
         models, pooled = admit(
             reference, current, model=model, target=target, prediction=prediction, loss=loss,
             retrain=retrain, drop=drop, task=task, folds=folds, groups=groups, strata=strata,
