@@ -244,27 +244,30 @@ class Units(Protocol):
 class _RowUnits:
     """The plain case: rows are the units, one column."""
 
-    numbers: Floats  # (n, 1)
+    numbers: Columns  # (n, 1)
     squares: bool | None
     totals: Floats
     first: None = None
 
     @staticmethod
     def of(columns: Columns, errors: bool) -> _RowUnits:
+        if not isinstance(columns, np.ndarray):  # too many to be held twice
+            parts = [(tile.sum(), np.square(tile).sum()) for tile in tiles(columns)]
+            totals = np.array([fsum(values) for values in zip(*parts, strict=True)])
+            return _RowUnits(columns, errors, totals)
         numbers = np.ascontiguousarray(np.asarray(columns)[:, 0])
         totals = np.array([numbers.sum(), (numbers**2).sum()])  # pairwise sums, for accuracy
         return _RowUnits(numbers[:, None], errors, totals)
 
     def of_masks(self, masks: Masks) -> tuple[Floats, Floats]:
-        numbers = self.numbers[:, 0]
         n_p = mask_counts(masks)[:, None].astype(np.float64)
         if not self.squares:
             return self.of_sums(masked_sums(masks, self.numbers), None, n_p)
-        sums = masked_moments(masks, numbers)
+        sums = masked_moments(masks, self.numbers)
         return self.of_sums(sums[:, :1], sums[:, 1:], n_p)
 
     def of_sums(self, sums: Floats, squares: Floats | None, n_p: Floats) -> tuple[Floats, Floats]:
-        n = len(self.numbers)
+        n = self.numbers.shape[0]
         mean_p, mean_q = sums / n_p, (self.totals[:1] - sums) / (n - n_p)
         if squares is None:
             return mean_q - mean_p, np.zeros_like(mean_p)

@@ -30,7 +30,7 @@ from rdiv.models.protocol import (
 )
 from rdiv.names import spelled
 from rdiv.progress import counting
-from rdiv.samples.fitting_rows import folds_by_key, rows_to_fit, unit_keys
+from rdiv.samples.fitting_rows import folds_by_key, pool_rows_to_fit, unit_keys
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import places_among
 from rdiv.threads import one_thread
@@ -139,8 +139,9 @@ class CrossFit:
 
     def _fit_some(self, pool: Pool, rng: np.random.Generator, most: int) -> FittedCrossFit:
         """Models of folds that keys name, fitted to some rows."""
-        keys = pool.keys[:, 0]
-        fold, rows = folds_by_key(unit_keys(keys, pool.groups), self.folds), rows_to_fit(keys, most)
+        keys, rows = pool.first_words(), pool_rows_to_fit(pool, most)
+        units = keys if pool.groups is None else unit_keys(np.asarray(keys), pool.groups)
+        fold = folds_by_key(units, self.folds)
         _check_folds(fold[rows], self.folds)
         with counting("fold", self.folds) as at:
             fits = self._fits(pool.take(rows).at_hand(), fold[rows], rng, at, 0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError, naming
 from rdiv.names import texts_of
 from rdiv.row_blocks import cut
-from rdiv.samples.fitting_rows import rows_to_fit
+from rdiv.samples.fitting_rows import pool_rows_to_fit
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread
 
@@ -273,7 +273,7 @@ def fit_model(
     """
     most = None if is_held_out(model) else most_rows(model, fit_rows)
     if most is not None and len(pool) > most:
-        pool = pool.take(rows_to_fit(pool.keys[:, 0], most))
+        pool = pool.take(pool_rows_to_fit(pool, most))
     if not is_held_out(model):
         pool = pool.at_hand()
     with _named(model, "fitting"):

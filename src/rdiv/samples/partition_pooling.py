@@ -265,6 +265,8 @@ class Tables:
     Parameters
     ----------
     table : PartitionedTable
+    own_keys : (n_p, 2) array
+        Hash of every row of p without its target and loss.
     counts : pair of int
         Rows of both sides.
     target, groups, strata, loss : Coded or None
@@ -273,6 +275,7 @@ class Tables:
     """
 
     table: PartitionedTable
+    own_keys: Keys
     counts: tuple[int, int]
     target: Coded | None
     groups: Coded | None
@@ -290,14 +293,16 @@ def read_tables(p: Survey, q: Survey, roles: Roles) -> Tables:
         "compare fewer rows, such as one month instead of a year",
     )  # fmt: skip
     source = Source((p.table, q.table), (p.schema, q.schema), agreed_reading(p, q), roles.taken)
-    keys, own = np.empty((n, 2), dtype=np.uint64), np.empty((n, 2), dtype=np.uint64)
+    keys = np.empty((n, 2), dtype=np.uint64)
+    own = np.empty((p.total, 2), dtype=np.uint64)
     columns = {name: _Column() for name in ("target", "groups", "strata", "loss")}
     predictions = {label: _Column() for label in roles.prediction}
     start = 0
     with reading_rows(n) as at:
         for block in over_parts(_read_part, (source, roles), part_tasks(rows)):
             stop = start + len(block.keys)
-            keys[start:stop], own[start:stop] = block.keys, block.own_keys
+            keys[start:stop] = block.keys
+            own[start : min(stop, p.total)] = block.own_keys[: max(p.total - start, 0)]
             for name, column in columns.items():
                 column.add(getattr(block, name))
             for column, values in zip(predictions.values(), block.predictions, strict=True):
@@ -305,11 +310,14 @@ def read_tables(p: Survey, q: Survey, roles: Roles) -> Tables:
             at(stop - start)
             start = stop
     head = FrameRows(source.inputs(source.reading(p.table.first().to_native())).to_native())
-    table = PartitionedTable(source, rows, keys, own, tuple(head.columns), head.left_out)
+    nothing = np.empty(0, np.intp)
+    table = PartitionedTable(
+        source, rows, keys, (nothing, nothing), tuple(head.columns), head.left_out
+    )
     found = {name: column.joined(f"the {name} column") for name, column in columns.items()}
     logged = {label: column.joined("the prediction column") for label, column in predictions.items()}
     return Tables(
-        table, (p.total, q.total), predictions={k: v for k, v in logged.items() if v is not None},
+        table, own, (p.total, q.total), predictions={k: v for k, v in logged.items() if v is not None},
         **found,
     )  # fmt: skip
 
