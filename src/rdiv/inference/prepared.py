@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from rdiv.inference.strata_tiles import StratumSums
     from rdiv.inference.tiles import Sums
 
 __all__ = ["Masks", "Observed", "Prepared", "Statistic"]
@@ -62,7 +63,7 @@ class Prepared:
     refits : bool
         Whether the statistic fits models: the engine then runs one mask per task and may stop
         early.
-    sums : tuple of Sums
+    sums : tuple of Sums or StratumSums
         The same statistic from sums over the rows that count as p, its columns in this order; then
         large pools are permuted tile by tile. Empty where it is no function of sums.
     losses, gradients : arrays, optional
@@ -89,7 +90,7 @@ class Prepared:
     width: int | None = None
     observed: Callable[[NDArray[np.bool_]], Observed] | None = None
     refits: bool = False
-    sums: tuple[Sums, ...] = ()
+    sums: tuple[Sums | StratumSums, ...] = ()
     losses: NDArray[np.float64] | None = None
     gradients: NDArray[np.float64] | None = None
     gradient_owners: tuple[str | None, ...] | None = None
