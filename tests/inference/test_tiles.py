@@ -126,15 +126,12 @@ class TestSums:
         ]  # fmt: skip
         assert (found[0] == found[1]).all()
 
-    def test_strata_and_other_statistics_are_permuted_whole(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_other_statistics_are_permuted_whole(self, monkeypatch: pytest.MonkeyPatch) -> None:
         small_tiles(monkeypatch)
         monkeypatch.setattr(tiles, "tiled_statistics", None)
-        is_p, strata = np.arange(40) % 2 == 0, np.arange(40) // 4
+        is_p = np.arange(40) % 2 == 0
         numbers = np.random.default_rng(8).normal(size=40)
         rng = np.random.default_rng(9)
-        permute(mean_gap(numbers, strata=strata), is_p, SETTINGS, rng=rng, strata=strata)
         permute(Prepared(lambda masks: np.abs(masks @ numbers)), is_p, SETTINGS, rng=rng)
         with pytest.raises(TypeError):
             permute(mean_gap(numbers), is_p, SETTINGS, rng=rng)

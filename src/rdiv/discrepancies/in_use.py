@@ -56,6 +56,8 @@ class InUse:
         As for `RDivergence`.
     fit_rows : int, optional
         Most rows of part A that the model is fitted to; see `rdiv.compare`.
+    n_jobs : int, optional
+        Fits at a time; the result does not depend on it.
 
     Notes
     -----
@@ -88,6 +90,7 @@ class InUse:
     train_share: float = 0.5
     studentize: bool = True
     fit_rows: int | None = field(default=None, repr=False)
+    n_jobs: int | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", as_model(self.model))
@@ -110,7 +113,7 @@ class InUse:
         model = self.model.model if isinstance(self.model, CrossFit) else self.model
         fitted = fit_model(model, own, streams[0], fit_rows=self.fit_rows)
         return TrainedOnReference(
-            model, fitted, own, streams[1], self.studentize, fit_rows=self.fit_rows
+            model, fitted, own, streams[1], self.studentize, self.fit_rows, self.n_jobs
         )
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
@@ -138,6 +141,8 @@ class TrainedOnReference:
     studentize : bool
     fit_rows : int, optional
         Most rows of part A that a model is fitted to.
+    n_jobs : int, optional
+        Fits at a time.
     whole : pair, optional
         Where `trained` holds some rows of part A only: all of it, and their places in it.
     """
@@ -148,6 +153,7 @@ class TrainedOnReference:
     rng: np.random.Generator = field(repr=False)
     studentize: bool = True
     fit_rows: int | None = None
+    n_jobs: int | None = None
     whole: tuple[TrainedOnReference, NDArray[np.intp]] | None = None
 
     def on_part(self, rows: NDArray[np.intp], pool: Pool) -> TrainedOnReference:
@@ -199,5 +205,5 @@ class TrainedOnReference:
         folds = min(FOLDS, len(fold_units(self.trained)))
         if folds < 2:
             return None
-        folded = CrossFit(self.model, folds, repeats=1, fit_rows=self.fit_rows)
+        folded = CrossFit(self.model, folds, self.n_jobs, repeats=1, fit_rows=self.fit_rows)
         return folded.fit(self.trained, self.rng)

@@ -18,7 +18,7 @@ from rdiv.inference.packed import PackedMasks, packed_subsets, packed_sums
 from rdiv.row_blocks import cut, cut_sizes
 from rdiv.workers import in_threads
 
-__all__ = ["TILE_ROWS", "Sums", "TileDraws", "tiled_statistics"]
+__all__ = ["TILE_ROWS", "Sums", "TileDraws", "tile_counts", "tiled_statistics"]
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +54,11 @@ class Sums:
     statistic: Callable[[Floats, Floats | None, int | Floats], Floats]
     first: NDArray[np.intp] | None = None
     units: NDArray[np.intp] | None = None
+
+    @property
+    def n_units(self) -> int:
+        """How many units are permuted."""
+        return self.numbers.shape[0]
 
     def wants_squares(self, n_p: int) -> bool:
         """Whether sums of squares are needed when so many units are p."""
@@ -112,8 +117,7 @@ class TileDraws:
         """Draw the counts; the subsets are drawn when they are asked for."""
         sizes = cut_sizes(n, TILE_ROWS)
         counting, *streams = rng.spawn(1 + len(sizes))
-        counts = counting.multivariate_hypergeometric(sizes, n_p, size=b, method="marginals")
-        return TileDraws(n, n_p, counts, streams)
+        return TileDraws(n, n_p, tile_counts(counting, sizes, n_p, b), streams)
 
     def tile(self, t: int) -> PackedMasks:
         """The subsets of one tile; to be called once."""
@@ -122,6 +126,13 @@ class TileDraws:
         return packed_subsets(
             self.streams[t], self.counts[:, t], size, share, compiled=self.compiled
         )
+
+
+def tile_counts(
+    rng: np.random.Generator, sizes: Sequence[int], n_p: int, b: int
+) -> NDArray[np.int64]:
+    """How many units of tiles of some sizes are among ``n_p`` random ones, ``(b, tiles)``."""
+    return rng.multivariate_hypergeometric(sizes, n_p, size=b, method="marginals")
 
 
 def tiled_statistics(

@@ -66,11 +66,12 @@ class FittedModel(Protocol):
 class Model(Protocol):
     """A learning rule and its settings; fitting returns a new object and changes nothing.
 
-    Five attributes are optional. ``task`` names the only task the model can do
+    Six attributes are optional. ``task`` names the only task the model can do
     (``"classification"``, ``"regression"`` or ``"density"``). ``held_out`` is True when its fitted
     object gives losses of rows that it was not trained on, and ``given`` when it comes as it is in
     use. ``row_loss`` says what its losses are. ``fit_rows`` is the number of rows beyond which
-    `rdiv.compare` does not fit it to all of them.
+    `rdiv.compare` does not fit it to all of them. ``in_threads`` is True when its fits leave
+    Python's lock alone, so that several of them run in threads and not in processes.
 
     Examples
     --------

@@ -236,6 +236,9 @@ class PartitionedRows:
             self if teacher is self else PartitionedRows(self.table, self.picked, teacher)
         )
 
+    def settled(self) -> PartitionedRows:
+        return self
+
     def teaches(self) -> Teacher:
         """What decides how these rows become numbers."""
         return self if self.teacher is None else self.teacher

@@ -130,6 +130,10 @@ class Pool:
         """The same rows with the preparation of another pool."""
         return replace(self, rows=self.rows.like(other.rows))
 
+    def settled(self) -> Pool:
+        """The same rows, whose numbers are made once for all parts that are taken of them."""
+        return replace(self, rows=self.rows.settled())
+
     def _picked(self, places: NDArray[np.intp], rows: Rows) -> Pool:
         def pick(values: NDArray[Any] | None) -> NDArray[Any] | None:
             return None if values is None else values[places]
