@@ -37,6 +37,7 @@ from rdiv.samples.dropping import drop_columns
 from rdiv.samples.fitting_rows import FIT_ROWS, SAMPLE_ROWS, prepared_on
 from rdiv.samples.grouping import Design
 from rdiv.samples.logged import Prediction
+from rdiv.samples.partitioned import PartitionedRows
 from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
@@ -239,6 +240,8 @@ def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Compar
         warnings=data_warnings(pooled, answers, models, looked.samples),
         labels=None if pooled.pool.y is None else "all",
     )
+    if isinstance(pooled.pool.rows, PartitionedRows):
+        pooled.pool.rows.table.forget_keys()
     notes = _limited_fits(models, pooled, answers)
     if not looked.whole:
         notes["sample rows"] = SAMPLED.format(len(looked.rows), looked.total)

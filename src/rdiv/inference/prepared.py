@@ -127,6 +127,6 @@ class Prepared:
 
 def _on_units(sums: tuple[Any, ...], units: NDArray[np.intp]) -> tuple[Any, ...]:
     """Sums over some units alone; none with strata, where masks are then drawn row by row."""
-    if any(not hasattr(one, "units") for one in sums):
+    if any(not hasattr(one, "among") for one in sums):
         return ()
-    return tuple(replace(one, units=units) for one in sums)
+    return tuple(replace(one, among=units) for one in sums)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
 from rdiv.samples.frame_rows import FrameRows
-from rdiv.samples.frames import as_frame, is_frame, python_values, refuse_infinite
+from rdiv.samples.frames import as_frame, frame_words, is_frame, python_values, refuse_infinite
 from rdiv.samples.grouping import Design, design_labels
 from rdiv.samples.logged import Prediction
 from rdiv.samples.memory import check_memory
@@ -20,8 +21,7 @@ from rdiv.samples.part_work import over_parts, reading_rows
 from rdiv.samples.partitioned import PartitionedTable, Source, part_tasks
 from rdiv.samples.partitions import Part, Partitions, as_partitions
 from rdiv.samples.pool import content_keys
-from rdiv.samples.row_keys import Keys
-from rdiv.samples.rows import TableRows
+from rdiv.samples.row_keys import Keys, row_keys
 from rdiv.samples.sample import target_values
 from rdiv.samples.survey import Survey, agreed_reading, converted_alike, survey
 
@@ -338,16 +338,18 @@ def _read_block(source: Source, roles: Roles, block: Any) -> _Block:
     predictions = [_logged(block[name]) for name in roles.prediction.values()]
     loss = None if roles.loss is None else _logged(block[roles.loss])
     inputs = source.inputs(block)
-    rows = TableRows.taught(FrameRows(inputs.to_native()), None)
+    no_words = np.empty((len(block), 0), dtype=np.uint64)  # for a table without inputs
+    words: Iterator[NDArray[np.uint64]] = iter(())
+    width = 0
     if inputs.columns:
         refuse_infinite(inputs)
+        frame = FrameRows(inputs.to_native())
+        words, width = frame_words(frame, source.reading.present), len(frame.columns)
+    rows = SimpleNamespace(keys=row_keys(chain([no_words], words)), shape=(len(block), width))
     in_order = sorted(zip(roles.prediction, predictions, strict=True), key=lambda one: str(one[0]))
     design = (*named, *(values for _, values in in_order))
     keys = content_keys(rows, (target, *design, loss))
     own = content_keys(rows, design)
-    if not inputs.columns:  # a frame without columns forgets how many rows it has
-        empty = SimpleNamespace(keys=np.zeros((len(block), 2), np.uint64), shape=(len(block), 0))
-        keys, own = content_keys(empty, (target, *design, loss)), content_keys(empty, design)
     return _Block(keys, own, target, named[0], named[1], tuple(predictions), loss)
 
 

@@ -122,9 +122,12 @@ def _changed(name: str) -> str:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class PartitionedTable:
     """Rows of two tables in partitions, in the order of their files; those of p come first.
+
+    Its keys are the largest thing that a comparison holds, so they can be let go when no question
+    needs them any more (`forget_keys`).
 
     Parameters
     ----------
@@ -148,6 +151,10 @@ class PartitionedTable:
 
     def __len__(self) -> int:
         return sum(map(sum, self.rows))
+
+    def forget_keys(self) -> None:
+        """Let go of the keys; nobody may ask for them afterwards."""
+        self.keys = np.empty((0, 2), dtype=np.uint64)
 
     def tasks(self, wanted: NDArray[np.bool_] | None = None) -> list[_PartTask]:
         """A task for each part; those without a wanted row are passed over."""
