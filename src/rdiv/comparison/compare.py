@@ -240,6 +240,7 @@ def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Compar
         warnings=data_warnings(pooled, answers, models, looked.samples),
         labels=None if pooled.pool.y is None else "all",
     )
+    seen = leading.within(looked) if plan.drivers else None
     if isinstance(pooled.pool.rows, PartitionedRows):
         pooled.pool.rows.table.forget_keys()
     notes = _limited_fits(models, pooled, answers)
@@ -255,7 +256,7 @@ def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Compar
             equivalence_margin=plan.equivalence_margin, not_worse_than=plan.not_worse_than,
         )  # fmt: skip
         found = replace(found, equivalence=shown[0], not_worse=shown[1])
-    return _explained(found, answers, looked, plan.settings) if plan.drivers else found
+    return found if seen is None else _explained(found, answers, seen, looked, plan.settings)
 
 
 def _limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> dict[str, Any]:
@@ -274,10 +275,14 @@ def _limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> di
 
 
 def _explained(
-    found: Comparison, answers: Answers, looked: LookedAt, settings: PermutationSettings
+    found: Comparison,
+    answers: Answers,
+    leading: Answer,
+    looked: LookedAt,
+    settings: PermutationSettings,
 ) -> Comparison:
     """The same with what carries the shift: inputs or relation, columns, slices and rows."""
-    pooled, leading = looked.samples, answers.leading.within(looked)
+    pooled = looked.samples
     why = explain(None if answers.in_use is None else leading, settings.alpha)
     carriers = find_drivers(
         leading.losses, leading.samples, settings, held_out=leading.held_out,

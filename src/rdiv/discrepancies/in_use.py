@@ -143,8 +143,10 @@ class TrainedOnReference:
         Most rows of part A that a model is fitted to.
     n_jobs : int, optional
         Fits at a time.
-    whole : pair, optional
-        Where `trained` holds some rows of part A only: all of it, and their places in it.
+    whole : TrainedOnReference, optional
+        Where `trained` holds some rows of part A only: the same with all of it.
+    at : (m,) integers, optional
+        Their places in part A then.
     """
 
     model: Model
@@ -154,7 +156,8 @@ class TrainedOnReference:
     studentize: bool = True
     fit_rows: int | None = None
     n_jobs: int | None = None
-    whole: tuple[TrainedOnReference, NDArray[np.intp]] | None = None
+    whole: TrainedOnReference | None = None
+    at: NDArray[np.intp] | None = None
 
     def on_part(self, rows: NDArray[np.intp], pool: Pool) -> TrainedOnReference:
         """The same fits, known by some rows of part A alone.
@@ -166,7 +169,8 @@ class TrainedOnReference:
         pool : Pool
             These rows.
         """
-        return replace(self, trained=pool.like(self.trained), whole=(self, rows))
+        _ = self.left_out  # made now, while all rows of part A can be asked for
+        return replace(self, trained=pool.like(self.trained), whole=self, at=rows)
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Losses of the model on rows that are not in part A."""
@@ -200,8 +204,9 @@ class TrainedOnReference:
     def left_out(self) -> FittedCrossFit | None:
         """Fits that each leave a part of A out; None where A is too small for them."""
         if self.whole is not None:
-            found = self.whole[0].left_out
-            return None if found is None else found.on_part(self.whole[1], self.trained)
+            found = self.whole.left_out
+            assert self.at is not None
+            return None if found is None else found.on_part(self.at, self.trained)
         folds = min(FOLDS, len(fold_units(self.trained)))
         if folds < 2:
             return None
