@@ -12,6 +12,8 @@ ORDER = [
     "errors",
     "threads",
     "workers",
+    "clusters",
+    "spreading",
     "row_blocks",
     "pictures",
     "progress",

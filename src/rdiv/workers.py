@@ -48,9 +48,16 @@ def useful_jobs(n_jobs: int | None, n_tasks: int | None = None) -> int:
 
 
 def in_processes(
-    call: Callable[[Shared, Task], Result], shared: Shared, tasks: Iterator[Task], n_jobs: int
+    call: Callable[[Shared, Task], Result],
+    shared: Shared,
+    tasks: Iterator[Task],
+    n_jobs: int,
+    *,
+    ordered: bool = False,
 ) -> Iterator[Result]:
     """Yield ``call(shared, task)`` for every task as it finishes, from worker processes.
+
+    With `ordered` in the order of the tasks.
 
     What is shared is packed once, and every worker unpacks it once.
     """
@@ -60,7 +67,7 @@ def in_processes(
     packed = np.frombuffer(pickle.dumps(whole), dtype=np.uint8)  # large: joblib shares one file
     token, parent = uuid4().hex, os.getpid()
     parallel = Parallel(
-        n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1,
+        n_jobs=n_jobs, return_as="generator" if ordered else "generator_unordered", pre_dispatch="2*n_jobs", batch_size=1,
         **_tied(),
     )  # fmt: skip
     finished = parallel(delayed(_run)(call, token, packed, parent, task) for task in tasks)

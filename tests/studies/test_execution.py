@@ -20,6 +20,7 @@ from tests.studies.test_study import study
 from tests.studies.toys import Killing, Learning, Slow, Travelling, shifted, timeless
 
 import rdiv
+from rdiv import clusters
 from rdiv.sources import Hdgm, Pair
 from rdiv.studies import execution
 from rdiv.studies.execution import run_keys
@@ -231,8 +232,8 @@ def test_stopping_early_is_quiet(where: dict[str, Any], cluster: Any) -> None:
 def test_a_scheduler_that_is_not_there(
     scheduler: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert execution.CONNECT <= 10
-    monkeypatch.setattr(execution, "CONNECT", 3)
+    assert clusters.CONNECT <= 10
+    monkeypatch.setattr(clusters, "CONNECT", 3)
     start = time.monotonic()
     with pytest.raises(ValueError, match=sentence):
         rdiv.power_study(shifted, "energy", sizes=[10], trials=2, scheduler=scheduler)
@@ -253,7 +254,7 @@ def test_a_text_that_is_no_address_ends_at_once_and_says_so_alone(scheduler: str
 
 
 def test_a_scheduler_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execution, "PATIENCE", 1)
+    monkeypatch.setattr(clusters, "PATIENCE", 1)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
         pytest.raises(ConnectionError, match="is gone or has no workers; start them"),

@@ -40,10 +40,12 @@ from rdiv.samples.grouping import Design
 from rdiv.samples.logged import Prediction
 from rdiv.samples.missing_labels import Labels, separate_labels
 from rdiv.samples.partition_pooling import read_where_few, tables_of
+from rdiv.samples.partitioned import PartitionedRows
 from rdiv.samples.partitions import Partitions
 from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples, pool_samples, pool_unlabelled, resolve_seed
 from rdiv.samples.sample import has_target
+from rdiv.spreading import spread_over
 from rdiv.threads import one_thread
 from rdiv.two_sample import check_level, check_samples
 
@@ -99,6 +101,7 @@ def compare(
     n_resamples: int = 999,
     rng: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
+    scheduler: str | None = None,
     equivalence_margin: float | None = None,
     not_worse_than: float | None = None,
     drivers: bool = True,
@@ -161,6 +164,9 @@ def compare(
         Seed; the same seed gives the same result. None draws one and records it.
     n_jobs : int, optional
         Tasks at a time; the result does not depend on it.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers read tables in partitions, compute losses and
+        permute; ``local:N`` starts N workers here. The result does not depend on it.
     equivalence_margin : float, optional
         Test whether the gap lies between minus this margin and this margin, in units of the loss.
     not_worse_than : float, optional
@@ -184,11 +190,11 @@ def compare(
         target=target, task=task, folds=folds, groups=groups, strata=strata, rng=rng,
         n_jobs=n_jobs, equivalence_margin=equivalence_margin, not_worse_than=not_worse_than,
         drivers=drivers, drop=drop, loss=loss, train_share=train_share, fit_rows=fit_rows,
-        sample_rows=sample_rows,
+        sample_rows=sample_rows, scheduler=scheduler,
     )  # fmt: skip
     check_level(alpha, n_resamples)
     check_margins(equivalence_margin, not_worse_than)
-    with one_thread():
+    with one_thread(), spread_over(n_jobs, scheduler):
         admitted = admit(
             reference, current, model=model, target=target, prediction=prediction, loss=loss,
             retrain=retrain, drop=drop, task=task, folds=folds, groups=groups, strata=strata,
@@ -290,6 +296,9 @@ def compare_pooled(admitted: Admitted, asked: Asked) -> Comparison:
         warnings=data_warnings(pooled, answers, models, looked.samples),
         labels=admitted.labels,
     )
+    seen = leading.within(looked) if asked.drivers else None
+    if isinstance(pooled.pool.rows, PartitionedRows):
+        pooled.pool.rows.table.forget_keys()
     notes = _limited_fits(models, pooled, answers)
     if not looked.whole:
         notes["sample rows"] = SAMPLED.format(len(looked.rows), looked.total)
@@ -307,7 +316,7 @@ def compare_pooled(admitted: Admitted, asked: Asked) -> Comparison:
         found = with_unlabelled_rows(
             found, answers, admitted.everything, admitted.known, settings, moved=asked.drivers
         )
-    return _explained(found, answers, looked, settings) if asked.drivers else found
+    return found if seen is None else _explained(found, answers, seen, looked, settings)
 
 
 def _limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> dict[str, Any]:
@@ -326,10 +335,14 @@ def _limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> di
 
 
 def _explained(
-    found: Comparison, answers: Answers, looked: LookedAt, settings: PermutationSettings
+    found: Comparison,
+    answers: Answers,
+    leading: Answer,
+    looked: LookedAt,
+    settings: PermutationSettings,
 ) -> Comparison:
     """The same with what carries the shift: inputs or relation, columns, slices and rows."""
-    pooled, leading = looked.samples, answers.leading.within(looked)
+    pooled = looked.samples
     why = explain(None if answers.in_use is None else leading, settings.alpha)
     carriers = find_drivers(
         leading.losses, leading.samples, settings, held_out=leading.held_out,

@@ -166,7 +166,7 @@ def judge_runs(
     """
     ends = np.cumsum(list(sizes.values()))
     samples, pool = answer.samples, answer.samples.pool
-    level = np.searchsorted(ends, samples.places, side="right") + 1
+    level = np.searchsorted(ends, np.asarray(samples.places), side="right") + 1
     level[samples.is_p] = 0
     found = best_run(
         answer.losses, level, settings, rng=samples.stream("masks"), groups=pool.groups

@@ -78,7 +78,8 @@ def plot_levels(found: Comparisons, ax: Axes | None = None) -> Axes:
         colour = "C3" if level.shifted else "C0"
         if one.leading_interval is not None:
             ax.plot([*one.leading_interval], [place, place], color=colour, linewidth=2)
-        ax.plot([one.leading_gap], [place], "D" if level.shifted else "o", color=colour)
+        if one.leading_gap is not None:
+            ax.plot([one.leading_gap], [place], "D" if level.shifted else "o", color=colour)
     ax.axvline(0, color="0.6", linewidth=1)
     ax.set_yticks(range(len(found.tested)), [level.name for level in found.tested])
     ax.invert_yaxis()

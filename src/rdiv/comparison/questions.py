@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -219,7 +219,8 @@ def _ask_in_use(
     fit_rows: int | None,
 ) -> tuple[Answer | None, dict[str, TwoSampleResult]]:
     """The losses of the model in use, on rows that it was not trained on."""
-    test = InUse(model, train_share=train_share, fit_rows=fit_rows)
+    jobs = settings.n_jobs
+    test = InUse(model, train_share=train_share, fit_rows=fit_rows, n_jobs=jobs)
     loss = loss_name(model, pooled.pool)
     if is_given(model):
         fitted = fit_model(model, pooled.pool, pooled.stream("fit"))

@@ -57,6 +57,8 @@ class InUse:
         As for `RDivergence`.
     fit_rows : int, optional
         Most rows of part A that the model is fitted to; see `rdiv.compare`.
+    n_jobs : int, optional
+        Fits at a time; the result does not depend on it.
 
     Notes
     -----
@@ -89,6 +91,7 @@ class InUse:
     train_share: float = 0.5
     studentize: bool = True
     fit_rows: int | None = field(default=None, repr=False)
+    n_jobs: int | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", as_model(self.model))
@@ -111,7 +114,7 @@ class InUse:
         model = self.model.model if isinstance(self.model, CrossFit) else self.model
         fitted = fit_model(model, own, streams[0], fit_rows=self.fit_rows)
         return TrainedOnReference(
-            model, fitted, own, streams[1], self.studentize, fit_rows=self.fit_rows
+            model, fitted, own, streams[1], self.studentize, self.fit_rows, self.n_jobs
         )
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
@@ -139,8 +142,12 @@ class TrainedOnReference:
     studentize : bool
     fit_rows : int, optional
         Most rows of part A that a model is fitted to.
-    whole : pair, optional
-        Where `trained` holds some rows of part A only: all of it, and their places in it.
+    n_jobs : int, optional
+        Fits at a time.
+    whole : TrainedOnReference, optional
+        Where `trained` holds some rows of part A only: the same with all of it.
+    at : (m,) integers, optional
+        Their places in part A then.
     """
 
     model: Model
@@ -149,7 +156,9 @@ class TrainedOnReference:
     rng: np.random.Generator = field(repr=False)
     studentize: bool = True
     fit_rows: int | None = None
-    whole: tuple[TrainedOnReference, NDArray[np.intp]] | None = None
+    n_jobs: int | None = None
+    whole: TrainedOnReference | None = None
+    at: NDArray[np.intp] | None = None
 
     def on_part(self, rows: NDArray[np.intp], pool: Pool) -> TrainedOnReference:
         """The same fits, known by some rows of part A alone.
@@ -161,7 +170,8 @@ class TrainedOnReference:
         pool : Pool
             These rows.
         """
-        return replace(self, trained=pool.like(self.trained), whole=(self, rows))
+        _ = self.left_out  # made now, while all rows of part A can be asked for
+        return replace(self, trained=pool.like(self.trained), whole=self, at=rows)
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Losses of the model on rows that are not in part A."""
@@ -213,10 +223,11 @@ class TrainedOnReference:
     def left_out(self) -> FittedCrossFit | None:
         """Fits that each leave a part of A out; None where A is too small for them."""
         if self.whole is not None:
-            found = self.whole[0].left_out
-            return None if found is None else found.on_part(self.whole[1], self.trained)
+            found = self.whole.left_out
+            assert self.at is not None
+            return None if found is None else found.on_part(self.at, self.trained)
         folds = min(FOLDS, len(fold_units(self.trained)))
         if folds < 2:
             return None
-        folded = CrossFit(self.model, folds, repeats=1, fit_rows=self.fit_rows)
+        folded = CrossFit(self.model, folds, self.n_jobs, repeats=1, fit_rows=self.fit_rows)
         return folded.fit(self.trained, self.rng)

@@ -19,6 +19,7 @@ from rdiv.errors import InputError
 from rdiv.inference import tiles
 from rdiv.inference.masks import block_sizes, mask_sampler
 from rdiv.inference.prepared import Masks, Prepared
+from rdiv.inference.strata_tiles import StratumSums, tiled_in_strata
 from rdiv.inference.ties import at_least
 from rdiv.progress import counting
 from rdiv.threads import one_thread
@@ -119,11 +120,10 @@ def permute(
                 settings = replace(settings, n_jobs=None)
             draws = _mask_stream(sampler, len(is_p), settings.n_resamples, rng)
             return _sequential(prepared, observed, draws, settings)
-        members, b = prepared.sums, settings.n_resamples
-        if members and strata is None and members[0].numbers.shape[0] > tiles.TILE_ROWS:
-            drawn = tiles.tiled_statistics(members, is_p, b, rng=rng, n_jobs=settings.n_jobs)
+        drawn = _tiled(prepared, is_p, settings, rng)
+        if drawn is not None:
             return _null_of(prepared, np.concatenate([observed, drawn]))
-        sizes = block_sizes(len(is_p), b)
+        sizes = block_sizes(len(is_p), settings.n_resamples)
 
         def block(stream: np.random.Generator, size: int) -> NDArray[np.float64]:
             return _evaluate(prepared, sampler(stream, size))
@@ -131,6 +131,23 @@ def permute(
         tasks = list(zip(rng.spawn(len(sizes)), sizes, strict=True))
         blocks = list(in_threads(block, tasks, settings.n_jobs))
     return _null_of(prepared, np.concatenate([observed, *blocks]))
+
+
+def _tiled(
+    prepared: Prepared,
+    is_p: NDArray[np.bool_],
+    settings: PermutationSettings,
+    rng: np.random.Generator,
+) -> NDArray[np.float64] | None:
+    """Statistics of a large pool, tile by tile, where they are functions of sums."""
+    members, b, n_jobs = prepared.sums, settings.n_resamples, settings.n_jobs
+    if not members or members[0].n_units <= tiles.TILE_ROWS:
+        return None
+    plain = [member for member in members if isinstance(member, tiles.Sums)]
+    if plain:
+        return tiles.tiled_statistics(plain, is_p, b, rng=rng, n_jobs=n_jobs)
+    within = [member for member in members if isinstance(member, StratumSums)]
+    return tiled_in_strata(within, is_p, b, rng=rng, n_jobs=n_jobs)
 
 
 def _null_of(prepared: Prepared, parts: NDArray[np.float64]) -> Null:

@@ -69,12 +69,12 @@ def masked_sums(masks: Masks, columns: _Tiled) -> NDArray[np.float64]:
     return sums
 
 
-def masked_moments(masks: Masks, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Masked sums of numbers and of their squares, ``(b, 2)``.
+def masked_moments(masks: Masks, numbers: _Tiled) -> NDArray[np.float64]:
+    """Masked sums of one column of numbers and of their squares, ``(b, 2)``.
 
     Examples
     --------
-    >>> print(masked_moments(np.array([[True, False, True]]), np.array([1.0, 2.0, 4.0])))
+    >>> print(masked_moments(np.array([[True, False, True]]), np.array([[1.0], [2.0], [4.0]])))
     [[ 5. 17.]]
     """
     return masked_sums(masks, _WithSquares(numbers))
@@ -99,14 +99,14 @@ def unit_sums(
 class _WithSquares:
     """Numbers and their squares as two columns, computed when they are read."""
 
-    numbers: NDArray[np.float64]
+    numbers: _Tiled
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.numbers), 2
+        return self.numbers.shape[0], 2
 
     def __getitem__(self, rows: slice) -> NDArray[np.float64]:
-        part = self.numbers[rows]
+        part = self.numbers[rows][:, 0]
         return np.stack([part, part**2], axis=1)
 
 

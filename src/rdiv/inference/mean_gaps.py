@@ -24,14 +24,20 @@ from rdiv.inference.masked_sums import (
     squared,
     standardized,
     tiles,
-    unit_sums,
 )
 from rdiv.inference.prepared import Masks, Observed, Prepared
+from rdiv.inference.strata_tiles import StratumSums
+from rdiv.inference.stratified_gaps import (
+    ROUNDING,
+    StratumUnits,
+    gap_of_terms,
+    pooled_over_strata,
+    side_of,
+    unit_moments,
+)
 from rdiv.inference.tiles import Sums
 
 __all__ = ["GapMeasure", "MeanGaps", "gaps_and_errors", "mean_gap", "mean_gaps"]
-
-_ROUNDING = 1e-12  # gaps below this many pooled standard deviations are rounding, hence ties at 0
 
 Floats = NDArray[np.float64]
 Gaps = Callable[[Masks], tuple[NDArray[np.float64], NDArray[np.float64]]]
@@ -145,11 +151,15 @@ class MeanGaps:
     def __call__(self, masks: Masks) -> Floats:
         return self._ranked(*self.measure(masks))
 
-    def sums(self, statistic: Callable[[Floats], Floats]) -> tuple[Sums, ...]:
-        """A statistic of these gaps, from sums over rows or groups; empty with strata."""
+    def sums(self, statistic: Callable[[Floats], Floats]) -> tuple[Sums | StratumSums, ...]:
+        """A statistic of these gaps, from sums over rows or groups."""
         units = self.measure.units
-        if units is None:
-            return ()
+        if isinstance(units, StratumUnits):
+
+            def of_terms(terms: Floats) -> Floats:
+                return statistic(self._ranked(*self.measure.in_units(gap_of_terms(terms))))
+
+            return (StratumSums(units, of_terms),)
 
         def of_sums(sums: Floats, squares: Floats | None, n_p: int | Floats) -> Floats:
             counts = np.broadcast_to(np.asarray(n_p, dtype=np.float64), (len(sums), 1))
@@ -184,7 +194,8 @@ def gaps_and_errors(
     """
     scaled, unit = standardized(np.asarray(numbers)) if scale is None else (numbers, scale)
     if strata is not None:
-        return GapMeasure(_in_strata(scaled, groups, strata), unit)
+        within = StratumUnits.of(scaled, groups, strata)
+        return GapMeasure(within.of_masks, unit, within)
     units: Units
     if groups is not None:
         units = _GroupUnits.of(scaled, groups)
@@ -204,13 +215,13 @@ class GapMeasure:
     of_masks : callable
         From masks to gaps and variances, of standardised numbers.
     scale : (m,) array
-    units : Units, optional
-        The same from sums over rows or groups; None with strata.
+    units : Units or StratumUnits
+        The same from sums over rows or groups.
     """
 
     of_masks: Gaps
     scale: Floats
-    units: Units | None = None
+    units: Units | StratumUnits
 
     def __call__(self, masks: Masks) -> tuple[Floats, Floats]:
         return self.in_units(self.of_masks(masks))
@@ -218,7 +229,7 @@ class GapMeasure:
     def in_units(self, found: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
         """Gaps and standard errors in the units of the numbers."""
         gap, variance = found
-        gap[np.abs(gap) < _ROUNDING] = 0.0
+        gap[np.abs(gap) < ROUNDING] = 0.0
         return gap * self.scale, np.sqrt(variance) * self.scale
 
 
@@ -244,27 +255,30 @@ class Units(Protocol):
 class _RowUnits:
     """The plain case: rows are the units, one column."""
 
-    numbers: Floats  # (n, 1)
+    numbers: Columns  # (n, 1)
     squares: bool | None
     totals: Floats
     first: None = None
 
     @staticmethod
     def of(columns: Columns, errors: bool) -> _RowUnits:
+        if not isinstance(columns, np.ndarray):  # too many to be held twice
+            parts = [(tile.sum(), np.square(tile).sum()) for tile in tiles(columns)]
+            totals = np.array([fsum(values) for values in zip(*parts, strict=True)])
+            return _RowUnits(columns, errors, totals)
         numbers = np.ascontiguousarray(np.asarray(columns)[:, 0])
         totals = np.array([numbers.sum(), (numbers**2).sum()])  # pairwise sums, for accuracy
         return _RowUnits(numbers[:, None], errors, totals)
 
     def of_masks(self, masks: Masks) -> tuple[Floats, Floats]:
-        numbers = self.numbers[:, 0]
         n_p = mask_counts(masks)[:, None].astype(np.float64)
         if not self.squares:
             return self.of_sums(masked_sums(masks, self.numbers), None, n_p)
-        sums = masked_moments(masks, numbers)
+        sums = masked_moments(masks, self.numbers)
         return self.of_sums(sums[:, :1], sums[:, 1:], n_p)
 
     def of_sums(self, sums: Floats, squares: Floats | None, n_p: Floats) -> tuple[Floats, Floats]:
-        n = len(self.numbers)
+        n = self.numbers.shape[0]
         mean_p, mean_q = sums / n_p, (self.totals[:1] - sums) / (n - n_p)
         if squares is None:
             return mean_q - mean_p, np.zeros_like(mean_p)
@@ -313,7 +327,7 @@ class _ManyColumns:
             return mean_q - mean_p, np.zeros_like(mean_p)
         if squares is None:
             spread = self.all_squares - n_p * (mean_p**2 + mean_q**2)
-            spread[spread <= _ROUNDING * self.all_squares] = 0.0
+            spread[spread <= ROUNDING * self.all_squares] = 0.0
             return mean_q - mean_p, spread / (n_p * np.maximum(n_p - 1, 1))
         variance = _variance_of_mean(squares, mean_p, n_p)
         variance += _variance_of_mean(self.all_squares - squares, mean_q, n - n_p)
@@ -333,7 +347,7 @@ def _variance_of_mean(
 ) -> NDArray[np.float64]:
     """``s^2 / n`` from the sum of squares; rounding errors count as 0."""
     spread = squares / n - mean**2
-    spread[spread <= _ROUNDING * squares / n] = 0.0
+    spread[spread <= ROUNDING * squares / n] = 0.0
     return spread / np.maximum(n - 1, 1)
 
 
@@ -348,7 +362,7 @@ class _GroupUnits:
 
     @staticmethod
     def of(columns: Columns, groups: NDArray[np.intp]) -> _GroupUnits:
-        moments, first = _unit_moments(np.asarray(columns), groups)
+        moments, first = unit_moments(np.asarray(columns), groups)
         return _GroupUnits(moments, first, np.add.reduceat(moments, [0], axis=0))
 
     def of_masks(self, masks: Masks) -> tuple[Floats, Floats]:
@@ -359,84 +373,4 @@ class _GroupUnits:
     def of_sums(self, sums: Floats, squares: Floats | None, n_p: Floats) -> tuple[Floats, Floats]:
         del squares, n_p  # the units of p are among the sums
         of_p, m = sums[:, None], self.numbers.shape[1] // 3 - 1
-        return _pooled_over_strata(*(_side(side, m) for side in (of_p, self.totals - of_p)))
-
-
-def _unit_moments(numbers: Floats, codes: NDArray[np.intp]) -> tuple[Floats, NDArray[np.intp]]:
-    """Of every unit: 1, rows, rows squared, sums, sums times rows, sums squared; its first row."""
-    first, codes = np.unique(codes, return_index=True, return_inverse=True)[1:]
-    sums = unit_sums(numbers, codes)  # (units, m)
-    sizes = np.bincount(codes).astype(np.float64)[:, None]
-    parts = [np.ones_like(sizes), sizes, sizes**2, sums, sums * sizes, sums**2]
-    return np.concatenate(parts, axis=1), first
-
-
-def _in_strata(columns: Columns, groups: NDArray[np.intp] | None, strata: NDArray[np.intp]) -> Gaps:
-    """Rows or groups in strata: sums over units, per sample and stratum."""
-    numbers = np.asarray(columns)
-    n, m = numbers.shape
-    moments, first = _unit_moments(numbers, np.arange(n) if groups is None else groups)
-    stratum = strata[first]
-    order = np.argsort(stratum, kind="stable")
-    starts = np.flatnonzero(np.diff(stratum[order], prepend=-1))
-    moments = moments[order]
-    totals = np.add.reduceat(moments, starts, axis=0)  # (strata, 3 + 3 m)
-
-    def measure(masks: Masks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        chosen = masks[:, first[order]]
-        side_p = np.stack([_stratum_sums(mask, moments, starts) for mask in chosen])
-        sides = [_side(side, m) for side in (side_p, totals - side_p)]
-        return _pooled_over_strata(*sides)
-
-    return measure
-
-
-def _stratum_sums(
-    mask: NDArray[np.bool_], columns: NDArray[np.float64], starts: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    if len(starts) == 1:
-        return (mask.astype(np.float64) @ columns)[None]
-    return np.add.reduceat(columns * mask[:, None], starts, axis=0)
-
-
-Side = tuple[NDArray[np.float64], ...]
-
-
-def _side(sums: NDArray[np.float64], m: int) -> Side:
-    """Units, rows, mean and variance of the mean of one side, ``(b, strata, 1 or m)`` each."""
-    units, rows, rows2 = sums[..., 0:1], sums[..., 1:2], sums[..., 2:3]
-    total, cross, squares = (
-        sums[..., 3 : 3 + m],
-        sums[..., 3 + m : 3 + 2 * m],
-        sums[..., 3 + 2 * m :],
-    )
-    mean = total / np.maximum(rows, 1)
-    spread = squares - 2 * mean * cross + mean**2 * rows2
-    spread[spread <= _ROUNDING * squares] = 0.0
-    factor = units / np.maximum(units - 1, 1) / np.maximum(rows, 1) ** 2
-    return units, rows, mean, spread * factor
-
-
-def _pooled_over_strata(p: Side, q: Side) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weighted gap over the strata and its variance.
-
-    The variance is that within strata where both sides have two units or more, and that between
-    strata for the others (matched pairs).
-    """
-    (units_p, rows_p, mean_p, variance_p), (units_q, rows_q, mean_q, variance_q) = p, q
-    weight = rows_p * rows_q / np.maximum(rows_p + rows_q, 1)
-    whole = weight.sum(axis=1, keepdims=True)
-    gap = (weight * (mean_q - mean_p)).sum(axis=1, keepdims=True) / whole
-    large = (units_p >= 2) & (units_q >= 2)
-    small = ~large & (weight > 0)
-    within = (large * weight**2 * (variance_p + variance_q)).sum(axis=1)
-    between = (small * (weight * (mean_q - mean_p - gap)) ** 2).sum(axis=1)
-    n_small = small.sum(axis=1)
-    variance = within + between * n_small / np.maximum(n_small - 1, 1)
-    # A single small stratum has no others to compare with: use the variance of its larger side.
-    alone = small & (n_small == 1)[:, None]
-    spread = variance_p * (units_p >= 2) * (1 + units_p) + variance_q * (units_q >= 2) * (
-        1 + units_q
-    )
-    variance += (alone * weight**2 * spread).sum(axis=1)
-    return gap[:, 0], variance / whole[:, 0] ** 2
+        return pooled_over_strata(*(side_of(side, m) for side in (of_p, self.totals - of_p)))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from rdiv.inference.strata_tiles import StratumSums
     from rdiv.inference.tiles import Sums
 
 __all__ = ["Masks", "Observed", "Prepared", "Statistic"]
@@ -62,7 +63,7 @@ class Prepared:
     refits : bool
         Whether the statistic fits models: the engine then runs one mask per task and may stop
         early.
-    sums : tuple of Sums
+    sums : tuple of Sums or StratumSums
         The same statistic from sums over the rows that count as p, its columns in this order; then
         large pools are permuted tile by tile. Empty where it is no function of sums.
     losses, gradients : arrays, optional
@@ -89,7 +90,7 @@ class Prepared:
     width: int | None = None
     observed: Callable[[NDArray[np.bool_]], Observed] | None = None
     refits: bool = False
-    sums: tuple[Sums, ...] = ()
+    sums: tuple[Sums | StratumSums, ...] = ()
     losses: NDArray[np.float64] | None = None
     gradients: NDArray[np.float64] | None = None
     gradient_owners: tuple[str | None, ...] | None = None
@@ -116,9 +117,16 @@ class Prepared:
             self,
             statistic=lambda masks: statistic(masks[:, rows]),
             observed=lambda is_p: observe(is_p[rows]),
-            sums=tuple(replace(one, units=units) for one in self.sums),
+            sums=_on_units(self.sums, units),
         )
 
     def observe(self, is_p: NDArray[np.bool_]) -> Observed:
         """The numbers of the observed split; empty when there is no `observed` function."""
         return Observed() if self.observed is None else self.observed(is_p)
+
+
+def _on_units(sums: tuple[Any, ...], units: NDArray[np.intp]) -> tuple[Any, ...]:
+    """Sums over some units alone; none with strata, where masks are then drawn row by row."""
+    if any(not hasattr(one, "among") for one in sums):
+        return ()
+    return tuple(replace(one, among=units) for one in sums)

@@ -49,6 +49,9 @@ def reference_part(
     >>> print(len(chosen), len(set(chosen.tolist())))
     5 5
     """
+    if groups is None and strata is None:  # the same by a shorter way, for very many rows
+        picked = rng.permutation(len(reference))[: _part_of(share, len(reference))]
+        return np.sort(reference[picked])
     codes = reference if groups is None else groups[reference]
     first, unit = _units(codes)
     stratum = np.zeros(len(first), np.intp) if strata is None else strata[reference[first]]

@@ -18,7 +18,7 @@ from rdiv.inference.packed import PackedMasks, packed_subsets, packed_sums
 from rdiv.row_blocks import cut, cut_sizes
 from rdiv.workers import in_threads
 
-__all__ = ["TILE_ROWS", "Sums", "TileDraws", "tiled_statistics"]
+__all__ = ["TILE_ROWS", "Sums", "TileDraws", "tile_counts", "tiled_statistics"]
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Sums:
         some units alone: that in every mask, ``(b, 1)``) to the statistic, ``(b, k)``.
     first : (units,) array, optional
         The first row of every unit; None where units are rows.
-    units : (m,) integers, optional
+    among : (m,) integers, optional
         Places of these units among those of the pool, ascending, where the statistic looks at some
         only; masks are then those of the pool restricted to them, and p is counted in every mask.
     """
@@ -53,7 +53,12 @@ class Sums:
     squares: bool | None
     statistic: Callable[[Floats, Floats | None, int | Floats], Floats]
     first: NDArray[np.intp] | None = None
-    units: NDArray[np.intp] | None = None
+    among: NDArray[np.intp] | None = None
+
+    @property
+    def n_units(self) -> int:
+        """How many units are permuted."""
+        return self.numbers.shape[0]
 
     def wants_squares(self, n_p: int) -> bool:
         """Whether sums of squares are needed when so many units are p."""
@@ -66,10 +71,10 @@ class Sums:
 
         Of some units alone, the number of them in each mask comes last, ``(b, 1)``.
         """
-        if self.units is not None:
-            low, high = np.searchsorted(self.units, [rows.start, rows.stop])
-            masks = masks.of_rows(self.units[low:high] - rows.start)
-            whole = replace(self, units=None, squares=self.squares is not False)
+        if self.among is not None:
+            low, high = np.searchsorted(self.among, [rows.start, rows.stop])
+            masks = masks.of_rows(self.among[low:high] - rows.start)
+            whole = replace(self, among=None, squares=self.squares is not False)
             sums = whole.over(masks, slice(int(low), int(high)), n_p, compiled=compiled)
             return [*sums, masks.counts()[:, None].astype(np.float64)]
         part, wanted = np.asarray(self.numbers[rows]), self.wants_squares(n_p)
@@ -112,8 +117,7 @@ class TileDraws:
         """Draw the counts; the subsets are drawn when they are asked for."""
         sizes = cut_sizes(n, TILE_ROWS)
         counting, *streams = rng.spawn(1 + len(sizes))
-        counts = counting.multivariate_hypergeometric(sizes, n_p, size=b, method="marginals")
-        return TileDraws(n, n_p, counts, streams)
+        return TileDraws(n, n_p, tile_counts(counting, sizes, n_p, b), streams)
 
     def tile(self, t: int) -> PackedMasks:
         """The subsets of one tile; to be called once."""
@@ -122,6 +126,13 @@ class TileDraws:
         return packed_subsets(
             self.streams[t], self.counts[:, t], size, share, compiled=self.compiled
         )
+
+
+def tile_counts(
+    rng: np.random.Generator, sizes: Sequence[int], n_p: int, b: int
+) -> NDArray[np.int64]:
+    """How many units of tiles of some sizes are among ``n_p`` random ones, ``(b, tiles)``."""
+    return rng.multivariate_hypergeometric(sizes, n_p, size=b, method="marginals")
 
 
 def tiled_statistics(
@@ -173,7 +184,7 @@ def tiled_statistics(
 
 
 def _statistic(member: Sums, found: list[Floats], n_p: int) -> Floats:
-    if member.units is not None:
+    if member.among is not None:
         *found, counts = found
         return member.statistic(found[0], found[1] if len(found) > 1 else None, counts)
     return member.statistic(found[0], found[1] if len(found) > 1 else None, n_p)

@@ -55,6 +55,8 @@ class Boosting:
     iterations: int = 100
     learning_rate: float = 0.1
 
+    in_threads = True
+
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedEstimator:
         """Boost a classifier or a regressor, depending on the target."""
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor

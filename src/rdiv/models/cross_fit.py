@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import prod
@@ -31,11 +31,11 @@ from rdiv.models.protocol import (
 )
 from rdiv.names import spelled
 from rdiv.progress import counting
-from rdiv.samples.fitting_rows import folds_by_key, rows_to_fit, unit_keys
+from rdiv.samples.fitting_rows import folds_by_key, pool_rows_to_fit, unit_keys
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import places_among
 from rdiv.threads import one_thread
-from rdiv.workers import in_order, useful_jobs
+from rdiv.workers import in_processes, in_threads, useful_jobs
 
 __all__ = ["CrossFit", "FittedCrossFit", "fold_draws", "fold_of_rows", "fold_units"]
 
@@ -140,8 +140,9 @@ class CrossFit:
 
     def _fit_some(self, pool: Pool, rng: np.random.Generator, most: int) -> FittedCrossFit:
         """Models of folds that keys name, fitted to some rows."""
-        keys = pool.keys[:, 0]
-        fold, rows = folds_by_key(unit_keys(keys, pool.groups), self.folds), rows_to_fit(keys, most)
+        keys, rows = pool.first_words(), pool_rows_to_fit(pool, most)
+        units = keys if pool.groups is None else unit_keys(np.asarray(keys), pool.groups)
+        fold = folds_by_key(units, self.folds)
         _check_folds(fold[rows], self.folds)
         with counting("fold", self.folds) as at:
             fits = self._fits(pool.take(rows).at_hand(), fold[rows], rng, at, 0)
@@ -156,20 +157,29 @@ class CrossFit:
         done: int,
     ) -> tuple[FittedModel, ...]:
         """A model for each fold, fitted to all others."""
-        streams = rng.spawn(self.folds)
-        others = (np.flatnonzero(fold != k) for k in range(self.folds))
-        # Rows are copied when their turn comes: all folds at once would be several pools.
+        tasks = list(enumerate(rng.spawn(self.folds)))
         jobs = useful_jobs(self.n_jobs, self.folds)
-        fits: list[FittedModel] = []
-        if jobs == 1:
-            for k, (rows, stream) in enumerate(zip(others, streams, strict=True), 1):
-                at(done + k)
-                fits.append(fit_model(self.model, pool.take(rows), stream))
-        else:
-            parts = zip(others, streams, strict=True)
-            tasks = ((self.model, pool.take(rows), stream) for rows, stream in parts)
-            fits = list(in_order(_fit, tasks, jobs))
-        return tuple(fits)
+        shared = (self.model, pool.settled() if self._reads_numbers else pool, fold)
+        if jobs > 1 and not getattr(self.model, "in_threads", False):
+            found = dict(in_processes(_fit, shared, iter(tasks), jobs))
+            return tuple(found[k] for k in range(self.folds))
+        fits = in_threads(partial(_fit, shared), [(task,) for task in tasks], jobs)
+        return tuple(self._counted(fits, at, done))
+
+    @property
+    def _reads_numbers(self) -> bool:
+        """Whether the model reads numbers and not the table as it was given: one of ours does."""
+        from rdiv.models import BY_NAME
+
+        return type(self.model) in BY_NAME.values()
+
+    def _counted(
+        self, fits: Iterator[tuple[int, FittedModel]], at: Callable[[int], None], done: int
+    ) -> Iterator[FittedModel]:
+        """The fits, each counted before it begins."""
+        for k in range(self.folds):
+            at(done + k + 1)
+            yield next(fits)[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -424,6 +434,11 @@ def _check_folds(fold: NDArray[np.intp], folds: int) -> None:
         )
 
 
-def _fit(model: Model, pool: Pool, rng: np.random.Generator) -> FittedModel:
+def _fit(
+    shared: tuple[Model, Pool, NDArray[np.intp]], task: tuple[int, np.random.Generator]
+) -> tuple[int, FittedModel]:
+    """The number of a fold, and the model fitted to all rows that are not in it."""
+    (model, pool, fold), (k, stream) = shared, task
     with one_thread():
-        return fit_model(model, pool, rng)
+        # Rows are copied when their turn comes: all folds at once would be several pools.
+        return k, fit_model(model, pool.take(np.flatnonzero(fold != k)), stream)

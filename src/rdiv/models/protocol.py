@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError, naming
 from rdiv.names import texts_of
 from rdiv.row_blocks import cut
-from rdiv.samples.fitting_rows import rows_to_fit
+from rdiv.samples.fitting_rows import pool_rows_to_fit
 from rdiv.samples.pool import Pool
 from rdiv.threads import one_thread
 
@@ -66,11 +66,12 @@ class FittedModel(Protocol):
 class Model(Protocol):
     """A learning rule and its settings; fitting returns a new object and changes nothing.
 
-    Five attributes are optional. ``task`` names the only task the model can do
+    Six attributes are optional. ``task`` names the only task the model can do
     (``"classification"``, ``"regression"`` or ``"density"``). ``held_out`` is True when its fitted
     object gives losses of rows that it was not trained on, and ``given`` when it comes as it is in
     use. ``row_loss`` says what its losses are. ``fit_rows`` is the number of rows beyond which
-    `rdiv.compare` does not fit it to all of them.
+    `rdiv.compare` does not fit it to all of them. ``in_threads`` is True when its fits leave
+    Python's lock alone, so that several of them run in threads and not in processes.
 
     Examples
     --------
@@ -275,7 +276,7 @@ def fit_model(
     """
     most = None if is_held_out(model) else most_rows(model, fit_rows)
     if most is not None and len(pool) > most:
-        pool = pool.take(rows_to_fit(pool.keys[:, 0], most))
+        pool = pool.take(pool_rows_to_fit(pool, most))
     if not is_held_out(model):
         pool = pool.at_hand()
     with _named(model, "fitting"):

@@ -218,6 +218,7 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "train_share": _level,
     "fit_rows": _rows,
     "sample_rows": _rows,
+    "scheduler": _text,
     "task": _text,
     "folds": lambda name, value: check_folds(value),
     "groups": _design,

@@ -328,18 +328,34 @@ def refuse_infinite(frame: Frame) -> None:
         )
 
 
-def frame_words(frame: FrameRows) -> Iterator[NDArray[np.uint64]]:
-    """Words of one column after the other, in order of their names, for `row_keys`."""
-    return (series_words(frame.get_column(name)) for name in sorted(frame.columns))
+def frame_words(
+    frame: FrameRows, present: frozenset[str] = frozenset()
+) -> Iterator[NDArray[np.uint64]]:
+    """Words of one column after the other, in order of their names, for `row_keys`.
+
+    Parameters
+    ----------
+    frame : FrameRows
+    present : set of str
+        Columns that are known to hold a value, be it in rows that are not here.
+    """
+    return (
+        series_words(frame.get_column(name), present=name in present)
+        for name in sorted(frame.columns)
+    )
 
 
-def series_words(column: Column) -> NDArray[np.uint64]:
-    """Words of one column, ``(n, 1)``; missing values have a word of their own."""
+def series_words(column: Column, *, present: bool = False) -> NDArray[np.uint64]:
+    """Words of one column, ``(n, 1)``; missing values have a word of their own.
+
+    A column of text that holds no value at all has the word of missing numbers.
+    """
     import narwhals.stable.v2 as nw
 
     missing = column.is_null().to_numpy().astype(bool)
     dtype = column.dtype
-    if missing.all():
+    numeric = dtype.is_numeric() or dtype in (nw.Boolean, nw.Duration)
+    if missing.all() and (numeric or not present):
         return np.full((len(column), 1), _NULL, dtype=np.uint64)
     if dtype == nw.Duration:  # libraries spell them differently
         column = column.dt.total_nanoseconds()

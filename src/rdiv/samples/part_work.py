@@ -4,36 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from time import monotonic
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from rdiv.progress import telling
+from rdiv.spreading import current_spread
 
-__all__ = ["Spread", "over_parts", "reading_rows", "spread_by"]
+__all__ = ["over_parts", "reading_rows"]
 
 Found = TypeVar("Found")
-
-
-class Spread(Protocol):
-    """A way to run a call for every task, which gives what it found in the order of the tasks."""
-
-    def __call__(
-        self, call: Callable[[Any, Any], Any], shared: Any, tasks: Iterable[Any]
-    ) -> Iterator[Any]: ...
-
-
-_spread: ContextVar[Spread | None] = ContextVar("spread", default=None)
-
-
-@contextmanager
-def spread_by(spread: Spread | None) -> Iterator[None]:
-    """Send the passes inside the block to workers."""
-    token = _spread.set(spread)
-    try:
-        yield
-    finally:
-        _spread.reset(token)
 
 
 def over_parts(
@@ -54,7 +33,7 @@ def over_parts(
     >>> print([*over_parts(lambda base, task: iter([base + task]), 10, [1, 2])])
     [11, 12]
     """
-    spread = _spread.get()
+    spread = current_spread()
     if spread is None:
         for task in tasks:
             yield from call(shared, task)

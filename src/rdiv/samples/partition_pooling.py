@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
 from rdiv.samples.frame_rows import FrameRows
-from rdiv.samples.frames import as_frame, is_frame, python_values, refuse_infinite
+from rdiv.samples.frames import as_frame, frame_words, is_frame, python_values, refuse_infinite
 from rdiv.samples.grouping import Design, design_labels
 from rdiv.samples.logged import Prediction
 from rdiv.samples.memory import check_memory
@@ -20,8 +21,7 @@ from rdiv.samples.part_work import over_parts, reading_rows
 from rdiv.samples.partitioned import PartitionedTable, Source, part_tasks
 from rdiv.samples.partitions import Part, Partitions, as_partitions
 from rdiv.samples.pool import content_keys
-from rdiv.samples.row_keys import Keys
-from rdiv.samples.rows import TableRows
+from rdiv.samples.row_keys import Keys, row_keys
 from rdiv.samples.sample import target_values
 from rdiv.samples.survey import Survey, agreed_reading, converted_alike, survey
 
@@ -306,6 +306,8 @@ class Tables:
     Parameters
     ----------
     table : PartitionedTable
+    own_keys : (n_p, 2) array
+        Hash of every row of p without its target and loss.
     counts : pair of int
         Rows of both sides.
     target, groups, strata, loss : Coded or None
@@ -314,6 +316,7 @@ class Tables:
     """
 
     table: PartitionedTable
+    own_keys: Keys
     counts: tuple[int, int]
     target: Coded | None
     groups: Coded | None
@@ -331,14 +334,16 @@ def read_tables(p: Survey, q: Survey, roles: Roles) -> Tables:
         "compare fewer rows, such as one month instead of a year",
     )  # fmt: skip
     source = Source((p.table, q.table), (p.schema, q.schema), agreed_reading(p, q), roles.taken)
-    keys, own = np.empty((n, 2), dtype=np.uint64), np.empty((n, 2), dtype=np.uint64)
+    keys = np.empty((n, 2), dtype=np.uint64)
+    own = np.empty((p.total, 2), dtype=np.uint64)
     columns = {name: _Column() for name in ("target", "groups", "strata", "loss")}
     predictions = {label: _Column() for label in roles.prediction}
     start = 0
     with reading_rows(n) as at:
         for block in over_parts(_read_part, (source, roles), part_tasks(rows)):
             stop = start + len(block.keys)
-            keys[start:stop], own[start:stop] = block.keys, block.own_keys
+            keys[start:stop] = block.keys
+            own[start : min(stop, p.total)] = block.own_keys[: max(p.total - start, 0)]
             for name, column in columns.items():
                 column.add(getattr(block, name))
             for column, values in zip(predictions.values(), block.predictions, strict=True):
@@ -346,13 +351,16 @@ def read_tables(p: Survey, q: Survey, roles: Roles) -> Tables:
             at(stop - start)
             start = stop
     head = FrameRows(source.inputs(source.reading(p.table.first().to_native())).to_native())
-    table = PartitionedTable(source, rows, keys, own, tuple(head.columns), head.left_out)
+    nothing = np.empty(0, np.intp)
+    table = PartitionedTable(
+        source, rows, keys, (nothing, nothing), tuple(head.columns), head.left_out
+    )
     found = {name: column.joined(f"the {name} column") for name, column in columns.items()}
     logged = {
         label: column.joined("the prediction column") for label, column in predictions.items()
     }
     return Tables(
-        table, (p.total, q.total), predictions={k: v for k, v in logged.items() if v is not None},
+        table, own, (p.total, q.total), predictions={k: v for k, v in logged.items() if v is not None},
         **found,
     )  # fmt: skip
 
@@ -373,16 +381,18 @@ def _read_block(source: Source, roles: Roles, block: Any) -> _Block:
     predictions = [_logged(block[name]) for name in roles.prediction.values()]
     loss = None if roles.loss is None else _logged(block[roles.loss])
     inputs = source.inputs(block)
-    rows = TableRows.taught(FrameRows(inputs.to_native()), None)
+    no_words = np.empty((len(block), 0), dtype=np.uint64)  # for a table without inputs
+    words: Iterator[NDArray[np.uint64]] = iter(())
+    width = 0
     if inputs.columns:
         refuse_infinite(inputs)
+        frame = FrameRows(inputs.to_native())
+        words, width = frame_words(frame, source.reading.present), len(frame.columns)
+    rows = SimpleNamespace(keys=row_keys(chain([no_words], words)), shape=(len(block), width))
     in_order = sorted(zip(roles.prediction, predictions, strict=True), key=lambda one: str(one[0]))
     design = (*named, *(values for _, values in in_order))
     keys = content_keys(rows, (target, *design, loss))
     own = content_keys(rows, design)
-    if not inputs.columns:  # a frame without columns forgets how many rows it has
-        empty = SimpleNamespace(keys=np.zeros((len(block), 2), np.uint64), shape=(len(block), 0))
-        keys, own = content_keys(empty, (target, *design, loss)), content_keys(empty, design)
     return _Block(keys, own, target, named[0], named[1], tuple(predictions), loss)
 
 

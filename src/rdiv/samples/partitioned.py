@@ -22,7 +22,7 @@ from rdiv.samples.row_keys import Keys
 from rdiv.samples.rows import TableRows, Teacher
 from rdiv.samples.survey import BlockReading
 
-__all__ = ["Learned", "PartitionedRows", "PartitionedTable", "Source", "part_tasks", "place_type"]
+__all__ = ["FirstWords", "Learned", "PartitionedRows", "PartitionedTable", "Source", "numbered", "part_tasks", "place_type"]
 
 Places = NDArray[Any]
 """Places of rows in both tables, one below the other: 32 bits where that is enough."""
@@ -51,6 +51,24 @@ def place_type(n: int) -> type[np.signedinteger[Any]]:
     int32 int64
     """
     return np.int32 if n < 2**31 else np.int64
+
+
+@dataclass(frozen=True, eq=False)
+class FirstWords:
+    """First words of the keys of some rows, without a copy of all of them."""
+
+    keys: Keys
+    picked: Places
+
+    def __len__(self) -> int:
+        return len(self.picked)
+
+    def __getitem__(self, block: slice) -> NDArray[np.uint64]:
+        return self.keys[self.picked[block], 0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        del copy
+        return self.keys[self.picked, 0].astype(dtype or np.uint64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,17 +122,22 @@ def _changed(name: str) -> str:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class PartitionedTable:
     """Rows of two tables in partitions, in the order of their files; those of p come first.
+
+    Its keys are the largest thing that a comparison holds, so they can be let go when no question
+    needs them any more (`forget_keys`).
 
     Parameters
     ----------
     source : Source
     rows : pair of tuples
         Rows of every part of both sides.
-    keys, own_keys : (n, 2) arrays
-        Hash of every row, with and without its target and loss.
+    keys : (n, 2) array
+        Hash of every row.
+    repeated : pair of arrays
+        Places of the rows whose first word of the key another row has, and a number for that word.
     columns, left_out : tuple of str
         Names of the inputs, and those that could not be read.
     """
@@ -122,12 +145,16 @@ class PartitionedTable:
     source: Source
     rows: tuple[tuple[int, ...], ...]
     keys: Keys = field(repr=False)
-    own_keys: Keys = field(repr=False)
+    repeated: tuple[Places, NDArray[np.intp]] = field(repr=False)
     columns: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return sum(map(sum, self.rows))
+
+    def forget_keys(self) -> None:
+        """Let go of the keys; nobody may ask for them afterwards."""
+        self.keys = np.empty((0, 2), dtype=np.uint64)
 
     def tasks(self, wanted: NDArray[np.bool_] | None = None) -> list[_PartTask]:
         """A task for each part; those without a wanted row are passed over."""
@@ -182,15 +209,27 @@ class PartitionedRows:
 
     @property
     def keys(self) -> Keys:
-        return self.table.own_keys[self.picked]
+        raise NotImplementedError("rows in partitions have keys with their labels only")
 
     def whole_keys(self, rows: NDArray[np.intp] | None = None) -> Keys:
         """Hash of every row with all its labels."""
         return self.table.keys[self.picked if rows is None else self.picked[rows]]
 
-    def own_keys(self, rows: NDArray[np.intp] | None = None) -> Keys:
-        """Hash of every row without its target and loss."""
-        return self.table.own_keys[self.picked if rows is None else self.picked[rows]]
+    def first_words(self) -> FirstWords:
+        """First word of the key of every row, read a block at a time."""
+        return FirstWords(self.table.keys, self.picked)
+
+    def repeated(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Places, among these rows, of those that share a first word of the key; and its number."""
+        places, units = self.table.repeated
+        if not len(places):
+            return np.empty(0, np.intp), np.empty(0, np.intp)
+        place = np.full(len(self.table), -1, dtype=place_type(len(self.table)))
+        place[self.picked] = np.arange(len(self), dtype=place.dtype)
+        at = place[places].astype(np.intp)
+        here = np.flatnonzero(at >= 0)
+        here = here[np.argsort(at[here])]
+        return at[here], units[here]
 
     def take(self, rows: NDArray[np.intp]) -> PartitionedRows:
         return PartitionedRows(self.table, self.picked[rows], self.teaches())
@@ -201,6 +240,9 @@ class PartitionedRows:
     def like(self, other: Any) -> PartitionedRows:
         teacher = other.teaches()
         return self if teacher is self else PartitionedRows(self.table, self.picked, teacher)
+
+    def settled(self) -> PartitionedRows:
+        return self
 
     def teaches(self) -> Teacher:
         """What decides how these rows become numbers."""
@@ -337,3 +379,16 @@ def _gather_part(source: Source, task: _PartTask) -> Iterator[tuple[int, Any]]:
         inputs = source.inputs(block)
         picked = inputs if len(rows) == len(block) else inputs[rows]
         yield len(block), picked.to_native() if len(rows) else None
+
+
+def numbered(rows: NDArray[np.intp], units: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Of rows in their order and the content of each: those whose content came before, counted."""
+    order = np.argsort(units, kind="stable")
+    ordered = units[order]
+    places = np.arange(len(order))
+    leads = np.ones(len(order), dtype=bool)
+    leads[1:] = ordered[1:] != ordered[:-1]
+    number = np.empty(len(order), dtype=np.intp)
+    number[order] = places - np.maximum.accumulate(np.where(leads, places, 0))
+    again = number > 0
+    return rows[again], number[again]

@@ -21,7 +21,7 @@ from rdiv.row_blocks import cut
 from rdiv.samples.by_kind import ColumnsByKind
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.kinds import is_empty
-from rdiv.samples.partitioned import Learned, PartitionedRows
+from rdiv.samples.partitioned import FirstWords, Learned, PartitionedRows, numbered
 from rdiv.samples.row_keys import Keys, label_words, row_keys, sorted_places
 from rdiv.samples.rows import Rows, TableRows, UnreadRows, as_rows
 from rdiv.samples.sample import Task
@@ -131,6 +131,10 @@ class Pool:
         """The same rows with the preparation of another pool."""
         return replace(self, rows=self.rows.like(other.rows))
 
+    def settled(self) -> Pool:
+        """The same rows, whose numbers are made once for all parts that are taken of them."""
+        return replace(self, rows=self.rows.settled())
+
     def _picked(self, places: NDArray[np.intp], rows: Rows) -> Pool:
         def pick(values: NDArray[Any] | None) -> NDArray[Any] | None:
             return None if values is None else values[places]
@@ -225,6 +229,16 @@ class Pool:
             self.rows, (self.y, self.groups, self.strata, self.prediction, self.loss)
         )
 
+    def first_words(self) -> NDArray[np.uint64] | FirstWords:
+        """First word of every key; of rows in partitions it is read a block at a time."""
+        if isinstance(self.rows, PartitionedRows):
+            return self.rows.first_words()
+        return self.keys[:, 0]
+
+    def copies_by_word(self) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+        """Rows with the first word of an earlier row, and their numbers, where that is known."""
+        return numbered(*self.rows.repeated()) if isinstance(self.rows, PartitionedRows) else None
+
     def at_hand(self) -> Pool:
         """The same pool with its rows in memory, where they are in partitions.
 
@@ -278,18 +292,10 @@ class Pool:
         >>> print(Pool(np.array([[5.0], [7.0], [5.0], [5.0]])).repeats)
         (array([2, 3]), array([0, 0]))
         """
-        keys = self.keys
-        order = sorted_places(keys)  # stable: the first copy leads
-        leads = np.ones(len(order), dtype=bool)
-        for block in cut(len(order) - 1, _COMPARED):
-            own = keys[order[block.start : block.stop + 1]]
-            leads[block.start + 1 : block.stop + 1] = (own[1:] != own[:-1]).any(axis=1)
-        del keys
-        later = np.flatnonzero(~leads)
-        if not len(later):
-            return later, later
-        lead = np.maximum.accumulate(np.where(leads, np.arange(len(order)), 0))[later]
-        return order[later], order[lead]
+        if isinstance(self.rows, PartitionedRows):
+            rows, units = self.rows.repeated()
+            return _repeats(self.keys_of(rows), rows) if len(rows) else (rows, units)
+        return _repeats(self.keys, None)
 
     def same_rows(self, other: Pool) -> bool:
         """Whether another pool holds the same rows in the same order."""
@@ -324,6 +330,23 @@ def _of_block(
     pool = Pool(rows, task=shell.task, columns=shell.columns, classes=shell.classes, **known)
     found: NDArray[Any] = call(own, pool, labels)
     return found
+
+
+def _repeats(
+    keys: Keys, rows: NDArray[np.intp] | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions whose key came before, and the first such position; of these rows, or of all."""
+    order = sorted_places(keys)  # stable: the first copy leads
+    leads = np.ones(len(order), dtype=bool)
+    for block in cut(len(order) - 1, _COMPARED):
+        own = keys[order[block.start : block.stop + 1]]
+        leads[block.start + 1 : block.stop + 1] = (own[1:] != own[:-1]).any(axis=1)
+    later = np.flatnonzero(~leads)
+    if not len(later):
+        return later, later
+    lead = np.maximum.accumulate(np.where(leads, np.arange(len(order)), 0))[later]
+    found = order[later], order[lead]
+    return found if rows is None else (rows[found[0]], rows[found[1]])
 
 
 def _whole_codes(y: Any) -> Any:

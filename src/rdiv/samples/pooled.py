@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError
 from rdiv.samples.arguments import check_rng
-from rdiv.samples.fitting_rows import rows_to_fit
+from rdiv.samples.fitting_rows import pool_rows_to_fit
 from rdiv.samples.grouping import FEWEST_UNITS
-from rdiv.samples.partitioned import PartitionedRows
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import Keys, digest, sorted_digest, sorted_places
 
@@ -20,10 +19,13 @@ __all__ = [
     "Entropy",
     "LabelsApart",
     "LookedAt",
+    "PlacesInFiles",
     "PooledSamples",
+    "ReferenceKeys",
     "Stage",
     "canonical_order",
     "resolve_seed",
+    "shuffled",
     "stage_stream",
 ]
 
@@ -78,18 +80,21 @@ class PooledSamples:
     entropy : tuple of int
         The seed and the digest of the pool's content, from which every stage has its own stream.
     input_keys : (n, 2) array or None
-        Hash of every row without its target and its loss; None for rows in partitions, whose table
-        holds it.
+        Hash of every row without its target and its loss; None for rows that are, or were, in
+        partitions.
+    reference : ReferenceKeys, optional
+        What stands for the keys of p then.
     apart : LabelsApart, optional
         Where no current row has a label: the targets of the reference, which the pool lacks.
     """
 
     pool: Pool
     is_p: NDArray[np.bool_]
-    places: NDArray[np.intp]
+    places: NDArray[np.intp] | PlacesInFiles
     seed: int
     entropy: Entropy
     input_keys: Keys | None
+    reference: ReferenceKeys | None = None
     apart: LabelsApart | None = None
 
     def stream(self, stage: Stage) -> np.random.Generator:
@@ -105,6 +110,7 @@ class PooledSamples:
             places=self.places[rows],
             input_keys=None if self.input_keys is None else self.input_keys[rows],
             entropy=self.entropy if entropy is None else entropy,
+            reference=None,
             apart=None if self.apart is None else self.apart.take(rows),
         )
 
@@ -127,6 +133,8 @@ class PooledSamples:
 
     def reference_order(self) -> NDArray[np.intp]:
         """Places of the rows of p, in an order that depends on their content alone."""
+        if self.reference is not None:
+            return self.reference.order
         rows = np.flatnonzero(self.is_p)
         known = self.pool.keys_of(rows) if self.apart is None else self.apart.keys[rows]
         rows = rows[sorted_places(known)]
@@ -145,7 +153,7 @@ class PooledSamples:
         n = len(self.pool)
         if n <= most:
             return LookedAt(np.arange(n), self.at_hand(), n)
-        rows = rows_to_fit(self.pool.keys[:, 0], most)
+        rows = pool_rows_to_fit(self.pool, most)
         in_p = int(self.is_p[rows].sum())
         if min(in_p, most - in_p) < FEWEST_UNITS:
             raise InputError(
@@ -157,22 +165,22 @@ class PooledSamples:
 
     def own_keys(self, rows: NDArray[np.intp]) -> Keys:
         """Hash of some rows without their targets and losses."""
-        if self.input_keys is not None:
-            return self.input_keys[rows]
-        assert isinstance(self.pool.rows, PartitionedRows)
-        return self.pool.rows.own_keys(rows)
+        assert self.input_keys is not None
+        return self.input_keys[rows]
 
     def at_hand(self) -> PooledSamples:
         """The same with the rows in memory, where they are in partitions."""
         if not self.pool.in_partitions:
             return self
-        keys = self.own_keys(np.arange(len(self.pool)))
-        places = self.places.astype(np.intp)
-        return replace(self, pool=self.pool.at_hand(), places=places, input_keys=keys)
+        return replace(self, pool=self.pool.at_hand(), places=np.asarray(self.places))
 
     def reference_stream(self) -> np.random.Generator:
         """Generator that depends on the seed and the rows of p alone, without their targets."""
-        known = sorted_digest(self.own_keys(np.flatnonzero(self.is_p)))
+        known = (
+            sorted_digest(self.own_keys(np.flatnonzero(self.is_p)))
+            if self.reference is None
+            else self.reference.known
+        )
         return np.random.default_rng(np.random.SeedSequence((self.seed, known)))
 
 
@@ -248,9 +256,54 @@ def canonical_order(
     `beside` orders rows whose keys are the same, which get the same numbers in any case.
     """
     if beside is None:
-        order = sorted_places(keys)
-    else:
-        minor = sorted_places(beside)
-        order = minor[sorted_places(keys[minor])]
+        return shuffled(sorted_places(keys), keys, seed)
+    minor = sorted_places(beside)
+    return shuffled(minor[sorted_places(keys[minor])], keys, seed)
+
+
+def shuffled(order: NDArray[np.intp], keys: Keys, seed: int) -> tuple[NDArray[np.intp], Entropy]:
+    """Sorted places of keys in the order of the pool, and the entropy of the run."""
     entropy = (seed, digest(keys, order))
     return order[stage_stream(entropy, "shuffle").permutation(len(order))], entropy
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceKeys:
+    """What part A is drawn by, of a reference whose keys without targets are not kept.
+
+    Parameters
+    ----------
+    order : (n_p,) integers
+        Places of the reference's rows in the pool, in the order of their content.
+    known : int
+        Digest of their keys without targets and losses.
+    """
+
+    order: NDArray[Any]
+    known: int
+
+    @staticmethod
+    def of(
+        own: Keys, keys: Keys, in_files: NDArray[Any], is_p: NDArray[np.bool_]
+    ) -> ReferenceKeys:
+        """From the keys of rows in the order of their files, and their places there."""
+        rows = np.flatnonzero(is_p).astype(in_files.dtype)
+        rows = rows[sorted_places(keys[in_files[rows]])]
+        order = sorted_places(own[in_files[rows]])
+        return ReferenceKeys(rows[order], sorted_digest(own))
+
+
+@dataclass(frozen=True, eq=False)
+class PlacesInFiles:
+    """Each row's place in its own sample, from its place in both, one below the other."""
+
+    in_files: NDArray[Any]
+    n_p: int
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> PlacesInFiles:
+        return PlacesInFiles(self.in_files[rows], self.n_p)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        del copy
+        found = np.where(self.in_files < self.n_p, self.in_files, self.in_files - self.n_p)
+        return found.astype(dtype or np.intp)

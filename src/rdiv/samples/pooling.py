@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
+from rdiv.row_blocks import cut
 from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import check_columns, python_values, refuse_infinite, stack
 from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
@@ -32,8 +33,16 @@ from rdiv.samples.partition_pooling import (
 )
 from rdiv.samples.partitioned import PartitionedRows, place_type
 from rdiv.samples.pool import Pool, content_keys
-from rdiv.samples.pooled import LabelsApart, PooledSamples, canonical_order, resolve_seed
-from rdiv.samples.row_keys import Keys
+from rdiv.samples.pooled import (
+    LabelsApart,
+    PlacesInFiles,
+    PooledSamples,
+    ReferenceKeys,
+    canonical_order,
+    resolve_seed,
+    shuffled,
+)
+from rdiv.samples.row_keys import Keys, sorted_places
 from rdiv.samples.rows import Rows, as_rows
 from rdiv.samples.sample import (
     Sample,
@@ -349,7 +358,9 @@ def _pooled_tables(
     groups, strata = (None if one is None else one.values for one in (found.groups, found.strata))
     check_design(groups, strata, is_p, None if found.groups is None else found.groups.levels)
     seed = resolve_seed(rng)
-    order, entropy = canonical_order(table.keys, seed)
+    order = sorted_places(table.keys)
+    table = replace(table, repeated=_repeated_words(table.keys, order))
+    order, entropy = shuffled(order, table.keys, seed)
     codes, classes = None, None
     if y is not None and settled == "classification":
         codes, classes = y.encoded()
@@ -380,9 +391,25 @@ def _pooled_tables(
         known_keys=None if table.columns else table.keys[in_files],
     )
     mask = in_files < n_p
-    places = np.where(mask, in_files, in_files - n_p).astype(in_files.dtype)
-    input_keys = None if table.columns else table.own_keys[in_files]
-    return PooledSamples(pool, mask, places, seed, entropy, input_keys)
+    reference = ReferenceKeys.of(found.own_keys, table.keys, in_files, mask)
+    places = PlacesInFiles(in_files, n_p)
+    return PooledSamples(pool, mask, places, seed, entropy, None, reference)
+
+
+def _repeated_words(keys: Keys, order: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Places of the rows whose first word of the key another row has, and a number for it."""
+    found, last = [], None
+    for block in cut(len(order), 1 << 20):
+        words = keys[order[block], 0]
+        same = np.zeros(len(words) + 1, dtype=bool)
+        same[1:-1] = words[1:] == words[:-1]
+        same[0] = last is not None and last == words[0]
+        after = block.stop < len(order) and bool(keys[order[block.stop], 0] == words[-1])
+        same[-1] = after
+        found.append(order[block][same[:-1] | same[1:]])
+        last = words[-1]
+    places = np.concatenate(found)
+    return places, np.unique(keys[places, 0], return_inverse=True)[1]
 
 
 def _prediction_roles(prediction: Prediction) -> dict[str, Any]:

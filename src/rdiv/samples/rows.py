@@ -28,6 +28,9 @@ __all__ = ["ArrayRows", "Rows", "TableRows", "Teacher", "UnreadRows", "as_rows"]
 MOST_KEPT = 1 << 24
 """Numbers of a table (128 MB) that are kept; those of a larger one are made anew when asked for."""
 
+MOST_SETTLED = 1 << 26
+"""Numbers of a table (512 MB) that are kept while models are fitted to parts of it."""
+
 _LARGE_TABLE_STEP = 1 << 16
 
 
@@ -63,6 +66,9 @@ class Rows(Protocol):
 
     def read(self) -> Rows:
         """The same rows in memory."""
+
+    def settled(self) -> Rows:
+        """The same rows, whose numbers are made once for all parts that are taken of them."""
 
     def numbers(self) -> NDArray[np.floating]:
         """The rows as floats."""
@@ -127,6 +133,9 @@ class ArrayRows:
     def read(self) -> ArrayRows:
         return self
 
+    def settled(self) -> ArrayRows:
+        return self
+
     def numbers(self) -> NDArray[np.floating]:
         return self.x.astype(np.float64 if self.x.ndim == 2 else np.float32, copy=False)
 
@@ -170,6 +179,9 @@ class UnreadRows:
     def read(self) -> ArrayRows:
         return ArrayRows(np.asarray(self.x))
 
+    def settled(self) -> UnreadRows:
+        return self
+
     def numbers(self) -> NDArray[np.floating]:
         return self.read().numbers()
 
@@ -200,10 +212,13 @@ class _Table:
     whole : FrameRows
     teacher : Teacher, optional
         The rows that decide how these become numbers; by default they do it themselves.
+    keep : bool
+        Keep their numbers however many they are.
     """
 
     whole: FrameRows
     teacher: Teacher | None = None
+    keep: bool = False
 
     @cached_property
     def preparation(self) -> Preparation:
@@ -211,7 +226,7 @@ class _Table:
 
     @property
     def kept(self) -> bool:
-        return len(self.whole) * len(self.preparation.names) <= MOST_KEPT
+        return self.keep or len(self.whole) * len(self.preparation.names) <= MOST_KEPT
 
     @cached_property
     def by_kind(self) -> ColumnsByKind:
@@ -284,6 +299,12 @@ class TableRows:
 
     def read(self) -> TableRows:
         return self
+
+    def settled(self) -> TableRows:
+        numbers = len(self) * len(self.table.preparation.names)
+        if self.table.kept or numbers > MOST_SETTLED:
+            return self
+        return TableRows(_Table(self.columnwise(), self.table, keep=True))
 
     def numbers(self) -> NDArray[np.float64]:
         if not self.table.kept:

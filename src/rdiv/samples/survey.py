@@ -146,12 +146,15 @@ class BlockReading:
         Levels of pandas' categories over both sides.
     convert : bool
         Whether frames become those of polars, as the two sides come from different libraries.
+    present : set of str
+        Columns that hold a value on some side.
     """
 
     columns: tuple[str, ...]
     types: Mapping[str, Any]
     levels: Mapping[str, list[object]]
     convert: bool = False
+    present: frozenset[str] = frozenset()
 
     def __call__(self, frame: Any) -> Frame:
         """A native block with the agreed types."""
@@ -187,7 +190,10 @@ def agreed_reading(p: Survey, q: Survey) -> BlockReading:
         dtype = common_type(name, own, other, ("p", "q"))
         if dtype is not None:
             types[name] = dtype
-    return BlockReading(tuple(p.facts), types, {} if convert else levels, convert)
+    present = frozenset(
+        name for side in (p, q) for name, one in side.facts.items() if one.nulls < one.rows
+    )
+    return BlockReading(tuple(p.facts), types, {} if convert else levels, convert, present)
 
 
 def _refuse_nested(name: str, dtype: Any) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
-from rdiv.errors import InputError, MissingExtraError, SchedulerError, WorkerError
+from rdiv.clusters import as_finished, check_scheduler, cluster_client
+from rdiv.errors import InputError
 from rdiv.sources.protocol import in_memory
 from rdiv.studies.study import Key, Study
 from rdiv.studies.trial import Row, Unit, run_unit, units_of
@@ -23,10 +22,6 @@ Result = TypeVar("Result")
 
 CHUNK_SECONDS = 0.2  # long enough that sending a chunk costs little, short enough to lose little
 LARGEST_CHUNK = 64
-IN_FLIGHT = 3  # chunks waiting for each worker
-RETRIES = 3
-CONNECT = 10  # seconds for a scheduler to answer
-PATIENCE = 60  # seconds for a cluster to bring up a first worker, or a new one
 
 
 def run_keys(
@@ -148,120 +143,5 @@ def _on_dask(
     call: Callable[[Shared, Task], Result], shared: Shared, tasks: Iterator[Task], scheduler: str
 ) -> Iterator[Result]:
     """Run on a cluster; tasks of a worker that died run again on another."""
-    with _client(scheduler) as client:
-        running = _Tasks(client, call, shared)
-        for task in islice(tasks, running.width):
-            running.submit(task)
-        for result in running:
-            yield result
-            for task in islice(tasks, 1):
-                running.submit(task)
-
-
-class _Tasks(Generic[Shared, Task, Result]):
-    """Tasks on their way through a cluster.
-
-    A task that a dying worker held is run again by the scheduler. What is shared lies on all
-    workers; when the last copy is lost the scheduler drops what needs it, so it is sent anew.
-    """
-
-    def __init__(self, client: Any, call: Callable[[Shared, Task], Result], shared: Shared) -> None:
-        from distributed import as_completed
-
-        self._client, self._call, self._own = client, call, shared
-        self._shared = self._send()
-        self._running = as_completed(loop=client.loop)
-        self._sent: dict[str, tuple[Task, Any, int]] = {}
-        self.width = max(sum(client.nthreads().values()), 1) * IN_FLIGHT
-
-    def submit(self, task: Task, losses: int = 0) -> None:
-        future = self._client.submit(self._call, self._shared, task, retries=RETRIES, pure=False)
-        self._sent[future.key] = task, self._shared, losses
-        self._running.add(future)
-
-    def __iter__(self) -> Iterator[Result]:
-        from distributed import KilledWorker
-
-        for future in self._running:
-            task, shared, losses = self._sent.pop(future.key)
-            try:
-                result = future.result()
-            except CancelledError:
-                self._again(task, shared, losses + 1)
-            except KilledWorker as error:
-                raise WorkerError(_DIED) from error
-            else:
-                yield result
-
-    def _again(self, task: Task, shared: Any, losses: int) -> None:
-        if losses > RETRIES:
-            raise WorkerError(_DIED)
-        if shared is self._shared:
-            self._shared = self._send()
-        self.submit(task, losses)
-
-    def _send(self) -> Any:
-        try:
-            return self._client.scatter(self._own, broadcast=True, hash=False, timeout=PATIENCE)
-        except (OSError, TimeoutError) as error:
-            raise SchedulerError(
-                "the Dask scheduler is gone or has no workers; start them and run the same command "
-                "again, finished rows in out= are kept."
-            ) from error
-
-
-_DIED = (
-    "the same trials ended several Dask workers, perhaps for want of memory; give the workers more "
-    "of it and run the same command again, finished rows in out= are kept."
-)
-
-
-def check_scheduler(scheduler: str | None) -> None:
-    """Refuse a local scheduler without a number of workers, before any work.
-
-    Examples
-    --------
-    >>> check_scheduler("local:none")
-    Traceback (most recent call last):
-    ...
-    rdiv.errors.InputError: a local scheduler is local:N with N workers, got 'local:none'.
-    """
-    kind, _, count = (scheduler or "").partition(":")
-    if kind == "local" and not (count.isdigit() and int(count) >= 1):
-        raise InputError(f"a local scheduler is local:N with N workers, got {scheduler!r}.")
-
-
-@contextmanager
-def _client(scheduler: str) -> Iterator[Any]:
-    """A client of the scheduler at an address, or of ``local:N`` started here."""
-    try:
-        from distributed import Client, LocalCluster
-        from distributed.comm.addressing import get_address_host_port
-    except ImportError:
-        raise MissingExtraError(
-            'a scheduler needs Dask; install it with pip install "rdiv[dask]".'
-        ) from None
-    check_scheduler(scheduler)
-    kind, _, count = scheduler.partition(":")
-    if kind == "local":
-        with (
-            LocalCluster(
-                n_workers=int(count),
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address="127.0.0.1:0",  # any free port; None would ask for 8787
-            ) as cluster,
-            Client(cluster, set_as_default=False) as client,
-        ):
-            yield client
-        return
-    client = None
-    with suppress(OSError, TimeoutError, ValueError):
-        get_address_host_port(scheduler)  # of what is no address, a client could not let go
-        client = Client(scheduler, timeout=CONNECT, set_as_default=False)
-    if client is None:  # raised here, where the half-made client is no longer held by its error
-        raise InputError(
-            f"no Dask scheduler answers at {scheduler!r}; check the address, or use local:N."
-        )
-    with client:
-        yield client
+    with cluster_client(scheduler) as client:
+        yield from as_finished(client, call, shared, tasks)

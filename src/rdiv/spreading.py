@@ -1,0 +1,74 @@
+"""Where the parts of one computation run: here, in processes, or on a cluster; in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, Protocol
+
+from rdiv.clusters import check_scheduler, cluster_client, in_turn
+from rdiv.errors import InputError
+from rdiv.workers import in_processes, useful_jobs
+
+__all__ = ["Spread", "current_spread", "spread_over"]
+
+
+class Spread(Protocol):
+    """A way to run a call for every task, which gives what it found in the order of the tasks."""
+
+    def __call__(
+        self, call: Callable[[Any, Any], Any], shared: Any, tasks: Iterable[Any]
+    ) -> Iterator[Any]: ...
+
+
+_spread: ContextVar[Spread | None] = ContextVar("spread", default=None)
+
+
+def current_spread() -> Spread | None:
+    """How parts of the work are spread now; None where they run here, one after the other."""
+    return _spread.get()
+
+
+@contextmanager
+def spread_over(n_jobs: int | None, scheduler: str | None) -> Iterator[None]:
+    """Spread what is computed inside the block over processes, or over a Dask cluster.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+    scheduler : str, optional
+        Address of a Dask scheduler, or ``local:N``.
+
+    Examples
+    --------
+    >>> with spread_over(None, None):
+    ...     print(current_spread())
+    None
+    """
+    if scheduler is None:
+        jobs = useful_jobs(n_jobs)
+        with _set(partial(_processes, jobs) if jobs > 1 else None):
+            yield
+        return
+    if n_jobs not in (None, 1):
+        raise InputError(f"choose n_jobs or scheduler, got n_jobs={n_jobs} and {scheduler!r}.")
+    check_scheduler(scheduler)
+    with cluster_client(scheduler) as client, _set(partial(in_turn, client)):
+        yield
+
+
+def _processes(
+    jobs: int, call: Callable[[Any, Any], Any], shared: Any, tasks: Iterable[Any]
+) -> Iterator[Any]:
+    return in_processes(call, shared, iter(tasks), jobs, ordered=True)
+
+
+@contextmanager
+def _set(spread: Spread | None) -> Iterator[None]:
+    token = _spread.set(spread)
+    try:
+        yield
+    finally:
+        _spread.reset(token)

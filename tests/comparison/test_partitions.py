@@ -1,0 +1,203 @@
+"""The same bytes from tables in partitions, however they are cut and wherever they are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rdiv
+from rdiv.errors import InputError
+from rdiv.inference import tiles
+from rdiv.models import Frozen, Ridge
+from rdiv.samples import Pool
+
+SETTINGS: dict[str, Any] = {
+    "target": "y", "model": "ridge", "rng": 0, "n_resamples": 99, "fit_rows": 300,
+    "sample_rows": 400,
+}  # fmt: skip
+
+
+def table(rows: int, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=rows) + 0.2 * seed
+    frame = pl.DataFrame(
+        {
+            "a": a,
+            "b": rng.integers(0, 4, rows),
+            "c": [["x", "y", None][k] for k in rng.integers(0, 3, rows)],
+            "y": a + (1 + 0.4 * seed) * rng.normal(size=rows),
+            "group": rng.integers(0, 40, rows) + 100 * seed,
+        }
+    )
+    return pl.concat([frame, frame[: rows // 20]])  # some rows twice
+
+
+P, Q = table(700, 0), table(600, 1)
+
+
+def parts(frame: Any, count: int, seed: int | None = None) -> Callable[[], Iterator[Any]]:
+    """A function that gives the rows in so many parts; with a seed in another order."""
+    if seed is not None:
+        frame = frame[np.random.default_rng(seed).permutation(len(frame))]
+    ends = np.linspace(0, len(frame), count + 1).astype(int)
+    return lambda: (
+        frame[low:high] for low, high in zip(ends[:-1], ends[1:], strict=True) if high > low
+    )
+
+
+def without_places(found: Any) -> dict[str, Any]:
+    """The document without the rows that it lists, whose places depend on the order of files."""
+    document: dict[str, Any] = json.loads(found.to_json())
+    document["drivers"].pop("rows")
+    for row in document["drivers"]["unusual"]:
+        row.pop("index")
+    return document
+
+
+@pytest.fixture(scope="module")
+def in_memory() -> Any:
+    return rdiv.compare(P, Q, **SETTINGS)
+
+
+@pytest.mark.parametrize("count", [1, 7, 50])
+def test_cuts_change_nothing(in_memory: Any, count: int) -> None:
+    assert (
+        rdiv.compare(parts(P, count), parts(Q, count), **SETTINGS).to_json() == in_memory.to_json()
+    )
+
+
+def test_libraries_and_formats_change_nothing(in_memory: Any, tmp_path: Path) -> None:
+    for name, frame in (("p", P), ("q", Q)):
+        (tmp_path / name).mkdir()
+        for k in range(3):
+            frame[400 * k : 400 * (k + 1)].write_parquet(tmp_path / name / f"{k}.parquet")
+    found = rdiv.compare(rdiv.scan(tmp_path / "p"), rdiv.scan(tmp_path / "q"), **SETTINGS)
+    assert found.to_json() == in_memory.to_json()
+    for p, q in ((P.lazy(), Q), (P.to_pandas(), parts(Q.to_pandas(), 3))):
+        assert rdiv.compare(p, q, **SETTINGS).to_json() == in_memory.to_json()
+    assert rdiv.compare(P.to_pandas(), Q.to_pandas(), **SETTINGS).to_json() == in_memory.to_json()
+
+
+def test_the_order_of_rows_and_files_changes_nothing_but_places(in_memory: Any) -> None:
+    found = rdiv.compare(parts(P, 7, seed=1), parts(Q, 5, seed=2), **SETTINGS)
+    assert without_places(found) == without_places(in_memory)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"groups": "group"},
+        {"strata": "b"},
+        {"target": "c2", "model": "logistic"},
+        {"target": None, "model": "gmm", "drop": ["c"]},
+        {"model": "boosting", "fit_rows": 200},
+        {"model": None, "prediction": "a"},
+        {"target": None, "model": None, "loss": "y", "drop": ["c"]},
+        {"folds": None},
+    ],
+    ids=str,
+)
+def test_every_way_of_asking(more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiles, "TILE_ROWS", 256)
+    p, q = (side.with_columns(c2=pl.col("c").fill_null("z"), y=pl.col("y").abs()) for side in (P, Q))
+    settings = {**SETTINGS, **more}
+    found = rdiv.compare(parts(p, 3), parts(q, 2), **settings)
+    assert found.to_json() == rdiv.compare(p, q, **settings).to_json()
+
+
+def test_a_model_in_use_reads_blocks_of_the_table_as_they_are() -> None:
+    from sklearn.compose import make_column_transformer
+    from sklearn.linear_model import LinearRegression
+    from sklearn.pipeline import make_pipeline
+
+    keep = make_column_transformer(("passthrough", ["a", "b"]))
+    fitted = make_pipeline(keep, LinearRegression()).fit(table(50, 3).drop("y"), np.arange(52.0))
+    model = Frozen(fitted, trained_on="neither")
+    settings = {**SETTINGS, "model": model, "retrain": None}
+    found = rdiv.compare(parts(P, 3), parts(Q, 2), **settings)
+    assert found.to_json() == rdiv.compare(P, Q, **settings).to_json()
+
+
+def test_workers_change_nothing(in_memory: Any) -> None:
+    pytest.importorskip("distributed")
+    for where in ({"n_jobs": 2}, {"scheduler": "local:1"}, {"scheduler": "local:3"}):
+        found = rdiv.compare(parts(P, 4), parts(Q, 4), **SETTINGS, **where)
+        assert found.to_json() == in_memory.to_json()
+
+
+@pytest.mark.parametrize("scheduler", ["nonsense", "tcp://127.0.0.1:9", "local:none"])
+def test_a_scheduler_that_is_not_there(scheduler: str) -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(InputError, match=r"no Dask scheduler answers at|local:N with N workers"):
+        rdiv.compare(P, Q, **SETTINGS, scheduler=scheduler)
+
+
+def test_levels_may_be_in_partitions() -> None:
+    days = {"one": Q[:250], "two": Q[250:]}
+    settings = {**SETTINGS, "sample_rows": 300}
+    whole = rdiv.compare_many(P, days, **settings)
+    found = rdiv.compare_many(parts(P, 3), {k: v.lazy() for k, v in days.items()}, **settings)
+    assert found.to_json() == whole.to_json()
+    with pytest.raises(InputError, match="has more rows than sample_rows; give one table for each"):
+        rdiv.compare_many(P, Q.lazy(), by="b", **settings)
+
+
+def test_what_was_looked_at_is_said(in_memory: Any) -> None:
+    rows = len(P) + len(Q)
+    assert in_memory.notes["sample rows"].startswith(f"400 of {rows} rows, chosen by their content")
+    assert in_memory.results["score"].notes["rows looked at"] == 400
+    whole = rdiv.compare(P, Q, **{**SETTINGS, "sample_rows": rows})
+    assert "sample rows" not in whole.notes
+    for name in ("in-use", "r-div"):  # the gaps and their tests are those of all rows
+        np.testing.assert_array_equal(
+            whole.results[name].null_distribution, in_memory.results[name].null_distribution
+        )
+    with pytest.raises(InputError, match="sample_rows must be a whole number of at least 100"):
+        rdiv.compare(P, Q, **{**SETTINGS, "sample_rows": 5})
+
+
+def test_rows_that_change_sides_keep_their_numbers() -> None:
+    """The rows that are looked at, and all losses, are functions of the set of rows alone."""
+    from rdiv.models import CrossFit
+    from rdiv.models.protocol import losses_of
+    from rdiv.samples.pooling import pool_samples
+
+    everything = pl.concat([P, Q]).drop("group")
+    other = np.random.default_rng(5).permutation(len(everything))
+    sides = [
+        (everything[: len(P)], everything[len(P) :]),
+        (everything[other[: len(P)]], everything[other[len(P) :]]),
+    ]
+    found = []
+    for p, q in sides:
+        pooled = pool_samples(p.lazy(), q.lazy(), target="y", rng=0, keep_rows=100)
+        model = CrossFit(Ridge(), 5, fit_rows=300)
+        losses = losses_of(model.fit(pooled.pool, np.random.default_rng(0)), pooled.pool)
+        found.append((pooled.looked_at(400).rows, losses))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+def test_one_sample_with_hardly_any_row_among_those_looked_at() -> None:
+    settings = {**SETTINGS, "sample_rows": 100, "drivers": False}
+    with pytest.raises(InputError, match="too few of one of them; raise sample_rows"):
+        rdiv.compare(P[:2], pl.concat([table(9000, 4), Q]), **settings)
+
+
+def test_a_partition_with_other_columns_is_named(tmp_path: Path) -> None:
+    for k, frame in enumerate((P, P.rename({"a": "d"}), P)):
+        frame.write_parquet(tmp_path / f"{k}.parquet")
+    with pytest.raises(InputError, match=r"1\.parquet lacks 'a' and has 'd' besides"):
+        rdiv.compare(rdiv.scan(tmp_path), Q, **SETTINGS)
+
+
+def test_a_pool_in_memory_is_at_hand() -> None:
+    pool = Pool(P.drop("group"))
+    assert pool.at_hand() is pool
+    assert pool.copies_by_word() is None
