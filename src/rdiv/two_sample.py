@@ -239,18 +239,31 @@ def run_model_tests(
     *,
     notes: Mapping[str, Any] | None = None,
     fit_rows: int | None = None,
+    score_rows: NDArray[np.intp] | None = None,
 ) -> tuple[dict[str, TwoSampleResult], dict[str, Prepared]]:
     """R-div, score and omnibus of one model, from one fit and the same permutations.
 
     A model without gradients has r-div alone. The results are the same as those of separate tests;
     the numbers per row are returned with them.
+
+    Parameters
+    ----------
+    model : Model
+    pooled : PooledSamples
+    settings : PermutationSettings
+    notes : mapping, optional
+    fit_rows : int, optional
+        Most rows that the model is fitted to.
+    score_rows : (s,) integers, optional
+        The rows whose gradients are looked at, in order; by default all.
     """
     pool = pooled.pool
     fitted = fit_model(model, pool, pooled.stream("fit"), fit_rows=fit_rows)
     tests: list[Any] = [RDivergence(model)]
+    prepared = {labels(tests[0])[0]: tests[0].from_fit(fitted, pool)}
     if has_gradients(fitted):
         tests.append(Score(model))
-    prepared = {labels(test)[0]: test.from_fit(fitted, pool) for test in tests}
+        prepared[labels(tests[1])[0]] = tests[1].from_fit(fitted, pool, rows=score_rows)
     del fitted  # numbers per row are all that is needed from here on
     together = combined(prepared)
     run = _Run(pooled, pooled, settings, {**_basics(pool), **(notes or {})})

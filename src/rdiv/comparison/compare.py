@@ -34,7 +34,7 @@ from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.copies import identical
 from rdiv.samples.dropping import drop_columns
-from rdiv.samples.fitting_rows import FIT_ROWS, prepared_on
+from rdiv.samples.fitting_rows import FIT_ROWS, SAMPLE_ROWS, prepared_on, rows_to_fit
 from rdiv.samples.grouping import Design
 from rdiv.samples.logged import Prediction
 from rdiv.samples.pooling import PooledSamples, pool_samples
@@ -61,6 +61,7 @@ def compare(
     folds: int | None = DEFAULT_FOLDS,
     train_share: float = 0.5,
     fit_rows: int = FIT_ROWS,
+    sample_rows: int = SAMPLE_ROWS,
     groups: Design = None,
     strata: Design = None,
     alpha: float = 0.05,
@@ -112,6 +113,9 @@ def compare(
         Of more rows than this, models are fitted to so many, chosen by a hash of their content
         (``kde`` to at most 20 000); all rows are still judged. Folds then follow from the rows'
         keys, or those of their groups.
+    sample_rows : int
+        Of more rows than this, score, the inputs and the drivers look at so many, chosen in the
+        same way. The losses of all rows decide the other questions and the gaps.
     groups, strata : str or pair of arrays, optional
         Groups: rows that belong together and are permuted as one unit. Strata: rows are permuted
         within each stratum only.
@@ -146,6 +150,7 @@ def compare(
         target=target, task=task, folds=folds, groups=groups, strata=strata, rng=rng,
         n_jobs=n_jobs, equivalence_margin=equivalence_margin, not_worse_than=not_worse_than,
         drivers=drivers, drop=drop, loss=loss, train_share=train_share, fit_rows=fit_rows,
+        sample_rows=sample_rows,
     )  # fmt: skip
     check_level(alpha, n_resamples)
     check_margins(equivalence_margin, not_worse_than)
@@ -157,7 +162,7 @@ def compare(
         )  # fmt: skip
         plan = _Plan(
             PermutationSettings(alpha, n_resamples, n_jobs), train_share, equivalence_margin,
-            not_worse_than, drivers,
+            not_worse_than, drivers, sample_rows,
         )  # fmt: skip
         return compare_pooled(models, pooled, plan)
 
@@ -204,13 +209,16 @@ class _Plan:
     equivalence_margin: float | None
     not_worse_than: float | None
     drivers: bool
+    sample_rows: int | None = None
 
 
 def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Comparison:
     """Compare samples that have come through the door."""
     check_samples(pooled, plan.settings.alpha)
-    inputs = _input_test(pooled, plan.settings)  # its distances are gone when gradients come
-    answers = ask(models, pooled, plan.settings, train_share=plan.train_share)
+    sampled = _sample(pooled, plan.sample_rows)
+    some = pooled if sampled is None else pooled.part(sampled)
+    inputs = _input_test(some, plan.settings)  # its distances are gone when gradients come
+    answers = ask(models, pooled, plan.settings, train_share=plan.train_share, sampled=sampled)
     leading = answers.leading
     found = replace(
         _judge(answers, pooled, plan.settings.alpha),
@@ -219,6 +227,10 @@ def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Compar
         labels=None if pooled.pool.y is None else "all",
     )
     notes = _limited_fits(models, pooled, answers)
+    if sampled is not None:
+        notes["sample rows"] = (
+            f"score, inputs and drivers looked at {len(some.pool)} of {len(pooled.pool)} rows"
+        )
     if models.given is not None and not isinstance(models.given, Trained):
         notes["trained on"] = USERS_WORD
     found = replace(found, notes={**found.notes, **notes})
@@ -229,7 +241,14 @@ def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Compar
             equivalence_margin=plan.equivalence_margin, not_worse_than=plan.not_worse_than,
         )  # fmt: skip
         found = replace(found, equivalence=shown[0], not_worse=shown[1])
-    return _explained(found, answers, pooled, plan.settings) if plan.drivers else found
+    return _explained(found, answers.restricted(), some, plan.settings) if plan.drivers else found
+
+
+def _sample(pooled: PooledSamples, most: int | None) -> NDArray[np.intp] | None:
+    """The rows that score, inputs and drivers look at; None where they look at all."""
+    if most is None or len(pooled.pool) <= most:
+        return None
+    return rows_to_fit(pooled.pool.keys[:, 0], most)
 
 
 def _limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from rdiv.inference.multiplicity import CORRECTIONS, Correction
 from rdiv.names import chosen_from
 from rdiv.progress import counting
 from rdiv.samples.arguments import check_settings
-from rdiv.samples.fitting_rows import FIT_ROWS
+from rdiv.samples.fitting_rows import FIT_ROWS, SAMPLE_ROWS
 from rdiv.samples.frames import as_frame, is_frame, python_values
 from rdiv.samples.grouping import FEWEST_UNITS, Design
 from rdiv.samples.logged import Prediction
@@ -56,6 +56,7 @@ def compare_many(
     folds: int | None = DEFAULT_FOLDS,
     train_share: float = 0.5,
     fit_rows: int = FIT_ROWS,
+    sample_rows: int = SAMPLE_ROWS,
     groups: str | None = None,
     strata: str | None = None,
     alpha: float = 0.05,
@@ -103,6 +104,7 @@ def compare_many(
     check_settings(
         by=by, correction=correction, target=target, task=task, folds=folds, groups=groups,
         strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs, drop=drop, loss=loss, fit_rows=fit_rows,
+        sample_rows=sample_rows,
         n_resamples=DEFAULT_RESAMPLES if n_resamples is None else n_resamples,
     )  # fmt: skip
     reference, samples = _levels(reference, current, by, (target, groups, strata))
@@ -119,8 +121,8 @@ def compare_many(
     settings: dict[str, Any] = {
         "model": model, "target": target, "prediction": prediction, "loss": loss,
         "retrain": retrain, "drop": drop, "task": task, "folds": folds,
-        "train_share": train_share, "fit_rows": fit_rows, "groups": groups, "strata": strata,
-        "drivers": drivers,
+        "train_share": train_share, "fit_rows": fit_rows, "sample_rows": sample_rows,
+        "groups": groups, "strata": strata, "drivers": drivers,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
         "n_jobs": n_jobs, **family.settings(),
     }  # fmt: skip
@@ -159,6 +161,7 @@ def compare_models(
     folds: int | None = DEFAULT_FOLDS,
     train_share: float = 0.5,
     fit_rows: int = FIT_ROWS,
+    sample_rows: int = SAMPLE_ROWS,
     groups: Design = None,
     strata: Design = None,
     alpha: float = 0.05,
@@ -199,6 +202,7 @@ def compare_models(
     check_settings(
         correction=correction, target=target, task=task, folds=folds, groups=groups,
         strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs, drop=drop, fit_rows=fit_rows,
+        sample_rows=sample_rows,
         n_resamples=DEFAULT_RESAMPLES if n_resamples is None else n_resamples,
     )  # fmt: skip
     if not isinstance(models, Mapping) or not models:
@@ -209,8 +213,8 @@ def compare_models(
     family = Family(len(models), alpha, correction, n_resamples, resolve_seed(rng))
     settings: dict[str, Any] = {
         "target": target, "retrain": retrain, "drop": drop, "task": task, "folds": folds,
-        "train_share": train_share, "fit_rows": fit_rows, "groups": groups, "strata": strata,
-        "drivers": drivers,
+        "train_share": train_share, "fit_rows": fit_rows, "sample_rows": sample_rows,
+        "groups": groups, "strata": strata, "drivers": drivers,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
         "n_jobs": n_jobs, **family.settings(),
     }  # fmt: skip

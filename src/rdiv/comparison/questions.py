@@ -15,6 +15,7 @@ from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.errors import OutOfReachError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import Estimate
+from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Prepared
 from rdiv.inference.widened import LossShape, loss_shape, skewed_mean
 from rdiv.models import Model
@@ -119,6 +120,8 @@ class Answers:
     notes : dict
     same_loss : bool
         Whether both models have the same kind of loss.
+    sampled : (s,) integers, optional
+        The rows of the pool that score, inputs and drivers look at, where these are not all.
     """
 
     in_use: Answer | None
@@ -127,6 +130,26 @@ class Answers:
     results: dict[str, TwoSampleResult]
     notes: dict[str, Any]
     same_loss: bool
+    sampled: NDArray[np.intp] | None = None
+
+    def restricted(self) -> Answers:
+        """The same about the sampled rows alone, as if they were all."""
+        rows = self.sampled
+        if rows is None:
+            return self
+
+        def part(answer: Answer | None) -> Answer | None:
+            if answer is None:
+                return None
+            kept = np.flatnonzero(np.isin(answer.rows, rows))
+            samples = answer.samples.part(kept)
+            prepared = mean_gap(
+                answer.losses[kept], groups=samples.pool.groups, strata=samples.pool.strata
+            )
+            places = np.searchsorted(rows, answer.rows[kept])
+            return replace(answer, prepared=prepared, samples=samples, rows=places)
+
+        return replace(self, in_use=part(self.in_use), shared=part(self.shared), sampled=None)
 
     @property
     def leading(self) -> Answer:
@@ -165,8 +188,19 @@ def ask(
     settings: PermutationSettings,
     *,
     train_share: float,
+    sampled: NDArray[np.intp] | None = None,
 ) -> Answers:
-    """Ask all questions that can be asked of these models."""
+    """Ask all questions that can be asked of these models.
+
+    Parameters
+    ----------
+    models : Models
+    pooled : PooledSamples
+    settings : PermutationSettings
+    train_share : float
+    sampled : (s,) integers, optional
+        The rows whose gradients are looked at, in order, where these are not all.
+    """
     used, shared = models.settled(pooled.pool)
     notes = dict(models.notes)
     in_use, results = _ask_in_use(
@@ -177,8 +211,9 @@ def ask(
     together, score, same = None, None, False
     if shared is not None:
         found, prepared = run_model_tests(
-            shared, pooled, settings, notes=models.notes, fit_rows=models.fit_rows
-        )
+            shared, pooled, settings, notes=models.notes, fit_rows=models.fit_rows,
+            score_rows=sampled,
+        )  # fmt: skip
         results |= found
         loss = loss_name(shared, pooled.pool)
         held_out = is_held_out(shared)
@@ -186,7 +221,7 @@ def ask(
         score = prepared.get("score")
         known = loss != "loss" or not is_given(used)
         same = in_use is not None and in_use.loss == loss and known
-    return Answers(in_use, together, score, results, notes, same)
+    return Answers(in_use, together, score, results, notes, same, sampled)
 
 
 def leading_answer(

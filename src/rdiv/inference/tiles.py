@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.inference.masked_sums import Columns
+from rdiv.inference.masked_sums import Tiled
 from rdiv.inference.packed import PackedMasks, packed_subsets, packed_sums
 from rdiv.row_blocks import cut, cut_sizes
 from rdiv.workers import in_threads
@@ -46,7 +46,7 @@ class Sums:
         The first row of every unit; None where units are rows.
     """
 
-    numbers: Columns
+    numbers: Tiled
     squares: bool | None
     statistic: Callable[[Floats, Floats | None, int], Floats]
     first: NDArray[np.intp] | None = None

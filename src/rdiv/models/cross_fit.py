@@ -143,7 +143,8 @@ class CrossFit:
         _check_folds(fold[rows], self.folds)
         with counting("fold", self.folds) as at:
             fits = self._fits(pool.take(rows), fold[rows], rng, at, 0)
-        return FittedCrossFit(fits, fold, self.model, pool, rng.spawn(1)[0], chosen=rows)
+        stream, fitted_to = rng.spawn(1)[0], pool.take(rows)
+        return FittedCrossFit(fits, fold, self.model, pool, stream, fitted_to=fitted_to)
 
     def _fits(
         self,
@@ -188,7 +189,7 @@ class FittedCrossFit:
     the inputs. The parameters of separate fits do not correspond, so models with gradients in their
     own parameters are fitted once more, to the full pool, when gradients are needed. Where folds
     were drawn several times, ``others`` holds the other draws, and numbers per row are means over
-    all draws. Where only some rows of the pool were fitted, ``chosen`` holds their places.
+    all draws. Where other rows than those of the pool were fitted, ``fitted_to`` holds them.
     """
 
     fits: tuple[FittedModel, ...]
@@ -197,7 +198,17 @@ class FittedCrossFit:
     pool: Pool
     rng: np.random.Generator
     others: tuple[FittedCrossFit, ...] = ()
-    chosen: NDArray[np.intp] | None = None
+    fitted_to: Pool | None = None
+
+    def part(self, rows: NDArray[np.intp]) -> FittedCrossFit:
+        """The same for some rows of its pool: their numbers stay those out of fold."""
+        return replace(
+            self,
+            fold=self.fold[rows],
+            pool=self.pool.take(rows),
+            others=tuple(draw.part(rows) for draw in self.others),
+            fitted_to=self.pool if self.fitted_to is None else self.fitted_to,
+        )
 
     @property
     def draws(self) -> tuple[FittedCrossFit, ...]:
@@ -249,7 +260,7 @@ class FittedCrossFit:
 
     @cached_property
     def _whole_gradients(self) -> PerRow:
-        pool = self.pool if self.chosen is None else self.pool.take(self.chosen)
+        pool = self.pool if self.fitted_to is None else self.fitted_to
         found = gradients_of(fit_model(self.model, pool, self.rng))
         assert found is not None
         return found

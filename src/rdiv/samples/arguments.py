@@ -217,6 +217,7 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "loss": _column,
     "train_share": _level,
     "fit_rows": _rows,
+    "sample_rows": _rows,
     "task": _text,
     "folds": lambda name, value: check_folds(value),
     "groups": _design,

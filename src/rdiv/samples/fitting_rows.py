@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import mixed_words
 
-__all__ = ["FIT_ROWS", "folds_by_key", "prepared_on", "rows_to_fit", "unit_keys"]
+__all__ = ["FIT_ROWS", "SAMPLE_ROWS", "folds_by_key", "prepared_on", "rows_to_fit", "unit_keys"]
 
 Words = NDArray[np.uint64]
 
 FIT_ROWS = 1_000_000
 """Most rows that models are fitted to, unless another number is asked for."""
+
+SAMPLE_ROWS = 2_000_000
+"""Most rows whose gradients, inputs and drivers are looked at."""
 
 _COPY = np.uint64(0xA0761D6478BD642F)  # odd: a different word for every copy number
 
