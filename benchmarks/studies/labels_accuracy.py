@@ -34,7 +34,7 @@ from rdiv.studies.journal import Journal
 from rdiv.threads import one_thread
 
 Floats = NDArray[np.float64]
-TRAIN, REFERENCE, CURRENT, DRAWS, SEED, WEIGHT = 5000, 4000, 2000, 20, 90, 8.0
+TRAIN, REFERENCE, CURRENT, DRAWS, SEED, WEIGHT = 5000, 4000, 2000, 10, 90, 8.0
 LIMIT = 600
 HERE = Path(__file__).resolve().parent
 JOURNAL = HERE / "journals" / "labels_accuracy.jsonl"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from rdiv.comparison.label_sentences import (
     expected_advice,
+    expected_carriers,
     expected_finding,
     expected_gap_lines,
     label_remarks,
@@ -648,5 +649,7 @@ def _carriers(found: Comparison) -> list[str]:
     if carriers is None:
         return []
     if found.direction is None:
-        return carriers.lines()
-    return carriers.lines("current" if found.direction == "worse" else "reference")
+        lines = carriers.lines()
+    else:
+        lines = carriers.lines("current" if found.direction == "worse" else "reference")
+    return expected_carriers(lines) if found.labels == "none" else lines
