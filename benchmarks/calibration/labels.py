@@ -248,7 +248,7 @@ def powered_row(name: str, i: int) -> list[float]:
 
 @dataclass(frozen=True)
 class Line:
-    """One count of the page: its name in the journal, what makes a draw, and how many are wanted."""
+    """One count of the page: its name, what makes a draw, and how many draws are wanted."""
 
     name: str
     run: Callable[[int], Any]
