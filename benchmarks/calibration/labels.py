@@ -253,18 +253,18 @@ class Line:
     name: str
     run: Callable[[int], Any]
     draws: int
+    at_once: int = 1  # parts that are made in one round
 
     def kept(self, journal: Journal) -> list[Any]:
         """The numbers of all draws that the journal has."""
         found = {row["start"]: row["values"] for row in journal.rows if row["name"] == self.name}
         return [value for start in sorted(found) for value in found[start]]
 
-    def make(self, journal: Journal, until: float) -> None:
-        """Make the parts that are missing, as far as the time allows."""
+    def make(self, journal: Journal, until: float, most: int) -> None:
+        """Make some of the parts that are missing, as far as the time allows."""
         known = {row["start"] for row in journal.rows if row["name"] == self.name}
-        for start in range(0, self.draws, PART):
-            if start in known:
-                continue
+        lacking = [start for start in range(0, self.draws, PART) if start not in known]
+        for start in lacking[:most]:
             if time() > until:
                 return
             made = [self.run(i) for i in range(start, start + PART)]
@@ -274,9 +274,14 @@ class Line:
 
 def lines() -> list[Line]:
     """All counts, those that matter most first."""
-    powered = [Line(f"powered: {name}", partial(powered_row, name), DRAWS_PPI) for name in POWERED]
+    powered = [
+        Line(f"powered: {name}", partial(powered_row, name), DRAWS_PPI, 40) for name in POWERED
+    ]
     broken = [Line(f"broken: {name}", run, BROKEN_DRAWS) for name, run in BROKEN.items()]
-    cells = [Line(name, partial(null_pvalue, name), cell.draws) for name, cell in CELLS.items()]
+    cells = [
+        Line(name, partial(null_pvalue, name), cell.draws, 1 if cell.ties else 6)
+        for name, cell in CELLS.items()
+    ]
     expected = [Line(f"expected: {name}", partial(expected_row, name), DRAWS_EXPECTED)
                 for name in DESIGNS]  # fmt: skip
     pool = Line("ridge, one pool, the same seed", fixed_pool, FEWER)
@@ -394,8 +399,9 @@ def main() -> None:
     args = parser.parse_args()
     until = time() + 60 * args.minutes
     with one_thread(), Journal(args.journal) as journal:
-        for line in lines():
-            line.make(journal, until)
+        while time() < until and any(len(line.kept(journal)) < line.draws for line in lines()):
+            for line in lines():
+                line.make(journal, until, line.at_once)
         text = "\n".join(page(journal)) + "\n"
     print(text)
     if args.out is not None:

@@ -246,7 +246,8 @@ def _shared_loss(found: Comparison) -> str:
 
 def advice(found: Comparison) -> str:
     """What to do about it, from the questions and what retraining would win."""
-    if found.labels == "none" and not found.notes.get("identical"):
+    expected = found.labels == "none" or found.verdict == "expected risk shift"
+    if expected and not found.notes.get("identical"):
         return expected_advice(found)
     if found.verdict == "risk shift" and found.direction == "better":
         return (
