@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from time import time
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,8 @@ from rdiv.threads import one_thread
 from rdiv.two_sample import part_of_reference, run_learned, split_reference
 
 Floats = NDArray[np.float64]
-SEED, DRAWS, BROKEN_DRAWS, RESAMPLES, PART = 61, 5000, 1000, 19, 250
-COVERAGE_DRAWS, POWERED_DRAWS, ALPHA = 2000, 2000, 0.05
+SEED, DRAWS, FEWER, BROKEN_DRAWS, RESAMPLES, PART = 61, 5000, 2000, 500, 19, 50
+DRAWS_EXPECTED, DRAWS_PPI, ALPHA = 2000, 2000, 0.05
 SIZES = (240, 60)
 BOUNDS = (0.92, 0.98)
 JOURNAL = Path(__file__).resolve().parents[1] / "studies" / "journals" / "calibration_labels.jsonl"
@@ -85,6 +86,7 @@ class Cell:
     model: Callable[[], Any]
     fixed: bool
     ties: bool = False
+    draws: int = DRAWS
 
 
 CELLS = {
@@ -92,8 +94,12 @@ CELLS = {
     "ridge, the same seed": Cell(numbers, lambda: "ridge", True),
     "logistic, the same seed": Cell(classes, lambda: "logistic", True),
     "a given model, the same seed": Cell(numbers, deployed, True),
-    "logistic, few distinct rows, the same seed": Cell(discrete, lambda: "logistic", True, True),
-    "ridge, a third of the rows twice, the same seed": Cell(repeated, lambda: "ridge", True, True),
+    "logistic, few distinct rows, the same seed": Cell(
+        discrete, lambda: "logistic", True, True, FEWER
+    ),
+    "ridge, a third of the rows twice, the same seed": Cell(
+        repeated, lambda: "ridge", True, True, FEWER
+    ),
 }
 
 
@@ -240,18 +246,46 @@ def powered_row(name: str, i: int) -> list[float]:
 # --- the page -------------------------------------------------------------------------------------
 
 
-def parts(journal: Journal, name: str, run: Callable[[int], Any], draws: int) -> list[Any]:
-    """The numbers of all draws, in parts that the journal keeps."""
-    found: list[Any] = []
-    for start in range(0, draws, PART):
-        known = [row for row in journal.rows if (row["name"], row["start"]) == (name, start)]
-        if not known:
-            made = [run(i) for i in range(start, start + PART)]
+@dataclass(frozen=True)
+class Line:
+    """One count of the page: its name, what makes a draw, and how many draws are wanted."""
+
+    name: str
+    run: Callable[[int], Any]
+    draws: int
+    at_once: int = 1  # parts that are made in one round
+
+    def kept(self, journal: Journal) -> list[Any]:
+        """The numbers of all draws that the journal has."""
+        found = {row["start"]: row["values"] for row in journal.rows if row["name"] == self.name}
+        return [value for start in sorted(found) for value in found[start]]
+
+    def make(self, journal: Journal, until: float, most: int) -> None:
+        """Make some of the parts that are missing, as far as the time allows."""
+        known = {row["start"] for row in journal.rows if row["name"] == self.name}
+        lacking = [start for start in range(0, self.draws, PART) if start not in known]
+        for start in lacking[:most]:
+            if time() > until:
+                return
+            made = [self.run(i) for i in range(start, start + PART)]
             rounded = [np.round(one, 5).tolist() for one in made]
-            journal.append({"name": name, "start": start, "values": rounded})
-            known = [journal.rows[-1]]
-        found += known[0]["values"]
-    return found
+            journal.append({"name": self.name, "start": start, "values": rounded})
+
+
+def lines() -> list[Line]:
+    """All counts, those that matter most first."""
+    powered = [
+        Line(f"powered: {name}", partial(powered_row, name), DRAWS_PPI, 40) for name in POWERED
+    ]
+    broken = [Line(f"broken: {name}", run, BROKEN_DRAWS) for name, run in BROKEN.items()]
+    cells = [
+        Line(name, partial(null_pvalue, name), cell.draws, 1 if cell.ties else 6)
+        for name, cell in CELLS.items()
+    ]
+    expected = [Line(f"expected: {name}", partial(expected_row, name), DRAWS_EXPECTED)
+                for name in DESIGNS]  # fmt: skip
+    pool = Line("ridge, one pool, the same seed", fixed_pool, FEWER)
+    return [*powered, cells[0], cells[1], *broken, *expected, *cells[2:], pool]
 
 
 def share(count: float, draws: int) -> str:
@@ -281,7 +315,7 @@ part A is half of the reference, {resamples} permutations. The test of the expec
 reject at level .05 and .10 just as often (a check fails about once in a thousand right lines); with
 ties, not more often. *One pool*: random splits of one pool, always with the same seed. The last
 lines are deliberately broken and must be caught. Draw i has the seed [{seed}, i]. Command:
-`python benchmarks/calibration/labels.py --out docs/measured/calibration_labels.md`.
+`python benchmarks/calibration/labels.py --out docs/measured/calibration_labels.md`.LACKING
 
 | line | draws | rejected at .05 | at .10 | verdict |
 |---|---|---|---|---|\
@@ -311,30 +345,29 @@ rows alone; at most .80 where half is explained and unlabelled rows are many, an
 """
 
 
-def page(journal: Journal, scale: float) -> Iterator[str]:
-    """The lines of the page."""
-
-    def many(draws: int) -> int:
-        return max(PART, round(draws * scale / PART) * PART)
-
+def page(journal: Journal) -> Iterator[str]:
+    """The lines of the page, from what the journal has."""
+    wanted = {line.name: line for line in lines()}
+    lacking = sum(max(line.draws - len(line.kept(journal)), 0) for line in wanted.values())
     head = INTRO.format(p=SIZES[0], q=SIZES[1], resamples=RESAMPLES, seed=SEED)
-    yield from head.split("\n")
-    lines: list[tuple[str, Callable[[int], float], int, bool]] = [
-        (name, partial(null_pvalue, name), many(DRAWS), cell.ties) for name, cell in CELLS.items()
-    ]
-    lines.append(("ridge, one pool, the same seed", fixed_pool, many(DRAWS), False))
-    lines += [(f"broken: {name}", run, many(BROKEN_DRAWS), True) for name, run in BROKEN.items()]
-    for name, run, draws, ties in lines:
-        values = np.array(parts(journal, name, run, draws))
-        counts = [share((values <= a + 1e-9).sum(), draws) for a in (0.05, 0.1)]
-        word = verdict(values, ties=ties)
-        word = ("caught" if word == "STRAYS" else "NOT CAUGHT") if "broken" in name else word
-        yield f"| {name} | {draws} | {counts[0]} | {counts[1]} | {word} |"
+    said = f"\n\nUnfinished: {lacking} draws of those planned are lacking." if lacking else ""
+    yield from head.replace("LACKING", said).split("\n")
+    ties = {name for name, cell in CELLS.items() if cell.ties}
+    for name in [*CELLS, "ridge, one pool, the same seed", *(f"broken: {one}" for one in BROKEN)]:
+        values = np.array(wanted[name].kept(journal))
+        if not len(values):
+            continue
+        counts = [share((values <= a + 1e-9).sum(), len(values)) for a in (0.05, 0.1)]
+        broken = name.startswith("broken")
+        word = verdict(values, ties=broken or name in ties)
+        word = ("caught" if word == "STRAYS" else "NOT CAUGHT") if broken else word
+        yield f"| {name} | {len(values)} | {counts[0]} | {counts[1]} | {word} |"
     yield from EXPECTED.split("\n")
     for name, design in DESIGNS.items():
-        draws = many(COVERAGE_DRAWS)
-        rows = np.array(parts(journal, f"expected: {name}", partial(expected_row, name), draws))
+        rows = np.array(wanted[f"expected: {name}"].kept(journal)).reshape(-1, 3)
         kept = rows[rows[:, 0] < 2]
+        if not len(kept):
+            continue
         rate = kept[:, 0].mean()
         word = "holds" if BOUNDS[0] <= rate <= BOUNDS[1] else "MISSES"
         yield (
@@ -344,14 +377,15 @@ def page(journal: Journal, scale: float) -> Iterator[str]:
         )
     yield from PPI.split("\n")
     for name, case in POWERED.items():
-        draws = many(POWERED_DRAWS)
-        rows = np.array(parts(journal, f"powered: {name}", partial(powered_row, name), draws))
+        rows = np.array(wanted[f"powered: {name}"].kept(journal)).reshape(-1, 4)
+        if not len(rows):
+            continue
         width = (rows[:, 2] / rows[:, 3]).mean()
         most = 0.8 if case.share >= 0.5 and case.unlabelled > 10 * case.labelled else 1.03
         right = BOUNDS[0] <= rows[:, 0].mean() <= BOUNDS[1] and width <= most
         yield (
-            f"| {name} | {case.labelled} + {case.unlabelled}, {case.reference} | {draws} | "
-            f"{share(rows[:, 0].sum(), draws)} | {rows[:, 1].mean():.3f} | {width:.3f} | "
+            f"| {name} | {case.labelled} + {case.unlabelled}, {case.reference} | {len(rows)} | "
+            f"{share(rows[:, 0].sum(), len(rows))} | {rows[:, 1].mean():.3f} | {width:.3f} | "
             f"{'holds' if right else 'MISSES'} |"
         )
 
@@ -361,10 +395,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path)
     parser.add_argument("--journal", type=Path, default=JOURNAL)
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the draws")
+    parser.add_argument("--minutes", type=float, default=600.0, help="stop counting after these")
     args = parser.parse_args()
+    until = time() + 60 * args.minutes
     with one_thread(), Journal(args.journal) as journal:
-        text = "\n".join(page(journal, args.scale)) + "\n"
+        while time() < until and any(len(line.kept(journal)) < line.draws for line in lines()):
+            for line in lines():
+                line.make(journal, until, line.at_once)
+        text = "\n".join(page(journal)) + "\n"
     print(text)
     if args.out is not None:
         args.out.write_text(text, encoding="utf-8")

@@ -34,7 +34,7 @@ from rdiv.studies.journal import Journal
 from rdiv.threads import one_thread
 
 Floats = NDArray[np.float64]
-TRAIN, REFERENCE, CURRENT, DRAWS, SEED, WEIGHT = 5000, 4000, 2000, 20, 90, 8.0
+TRAIN, REFERENCE, CURRENT, DRAWS, SEED, WEIGHT = 5000, 4000, 2000, 10, 90, 8.0
 LIMIT = 600
 HERE = Path(__file__).resolve().parent
 JOURNAL = HERE / "journals" / "labels_accuracy.jsonl"
@@ -286,7 +286,8 @@ def page(rows: list[dict[str, Any]]) -> Iterator[str]:
     """The lines of the page."""
     yield from INTRO.format(
         train=TRAIN, half=TRAIN // 2, reference=REFERENCE, bikes=3 * REFERENCE // 4,
-        current=CURRENT, weight=WEIGHT, draws=DRAWS, resampled=RESAMPLED, natural=NATURAL,
+        current=CURRENT, weight=WEIGHT, draws=min(len(row["gap"]) for row in rows),
+        resampled=RESAMPLED, natural=NATURAL,
     ).split("\n")  # fmt: skip
     ratios: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
     for row in rows:

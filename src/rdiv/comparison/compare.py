@@ -112,6 +112,11 @@ def compare(
     only do worse on current? *R-div*: is current harder even for one model trained on both?
     *Score*: would the two samples still train different models?
 
+    Current rows may lack the target (or the logged loss): the column may be absent or have empty
+    cells, and beside a pair (X, y) current may be X alone or have a y with missing values. Where no
+    row has a label, the loss to be expected of the model in use is compared; where some have one,
+    the questions are asked of these, and the gap is that of all rows.
+
     Parameters
     ----------
     reference, current : array, frame, tensor, dataset, pair (X, y), or table in partitions
@@ -185,6 +190,14 @@ def compare(
     >>> rng = np.random.default_rng(0)
     >>> print(rdiv.compare(rng.normal(size=(60, 2)), rng.normal(size=(60, 2)), rng=0).verdict)
     no shift
+
+    Without labels on current:
+
+    >>> x = rng.normal(size=(900, 2))
+    >>> y = np.exp(x[:, 0]) * rng.normal(size=900)  # harder to predict where x is large
+    >>> found = rdiv.compare((x[:600], y[:600]), x[600:] + [1, 0], model="ridge", rng=0)
+    >>> print(found.labels, found.verdict, found.direction)
+    none expected risk shift worse
     """
     check_settings(
         target=target, task=task, folds=folds, groups=groups, strata=strata, rng=rng,

@@ -124,8 +124,13 @@ class LossRegression:
         return _fit(_inputs(self.part), self.losses, self.rng, self.leaf)
 
     def of(self, pool: Pool) -> Floats:
-        """The expected loss of every row, ``(n,)``; rows of one content have one."""
-        return check_losses(self.of_features(self.features(pool)), pool, "the expected loss")
+        """The expected loss of every row, ``(n,)``; rows of one content have one.
+
+        None is smaller or larger than all losses of part A.
+        """
+        values = self.of_features(self.features(pool))
+        values = np.clip(values, self.losses.min(), self.losses.max())
+        return check_losses(values, pool, "the expected loss")
 
     def features(self, pool: Pool) -> Floats:
         """What g looks at, ``(n, f)``: the inputs as numbers, then the predictions."""

@@ -117,7 +117,9 @@ def _explained(
         columns=_columns(judged, found, settings.alpha),
     )  # fmt: skip
     unusual, said = unusual_rows(pooled, settings)
-    about = dict(carriers.notes) | ({} if said is None else {"unusual": said})
+    about = {name: text for name, text in carriers.notes.items() if name != "weights"}
+    about |= {"rows": f"losses are expected ones; {carriers.notes['rows']}"}
+    about |= {} if said is None else {"unusual": said}
     return replace(
         judged,
         drivers=replace(carriers, unusual=unusual, notes=about),

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.comparison.density_ratio import FOLDS, DensityRatio, density_ratio
+from rdiv.comparison.density_ratio import DensityRatio, density_ratio, ratio_folds
 from rdiv.comparison.split import FEWEST_EFFECTIVE, LEAST_COVERED, no_overlap, residual_variance
 from rdiv.comparison.support import Support
 from rdiv.inference.intervals import Estimate
 from rdiv.inference.mean_difference import difference_of_means
-from rdiv.models.cross_fit import fold_of_rows
 from rdiv.samples.pooling import PooledSamples
 
 __all__ = ["FEWEST_COVERED", "ExpectedGap", "ExpectedLosses", "expected_gap"]
@@ -127,7 +126,10 @@ def expected_gap(
     if samples.pool.strata is not None:
         why = "with strata= rows are compared within strata only, and no expected gap is estimated"
         return ExpectedGap(None, None, None, outside, of_reference, None, mean, why)
-    fold = fold_of_rows(samples.pool, FOLDS, rng)
+    fold = ratio_folds(samples.pool, rng)
+    if fold is None:
+        why = "all rows have the same inputs, so no other loss can be expected of any of them"
+        return ExpectedGap(None, None, None, outside, of_reference, None, mean, why)
     ratio = density_ratio(known.features, samples.is_p, fold, rng)
     whole = np.ones(len(samples.is_p), dtype=bool)
     gap, note = None, None

@@ -16,6 +16,7 @@ __all__ = [
     "ASSUMPTION",
     "NO_RELATION",
     "expected_advice",
+    "expected_carriers",
     "expected_finding",
     "expected_gap_lines",
     "label_remarks",
@@ -200,6 +201,20 @@ def _more(found: Comparison) -> list[str]:
         elif labels is None:
             texts.append(f"a gap of {gap:.3g} is not found by labels alone: more reference rows")
     return [f"more labels: {'; '.join(texts)} (80 % probability)"] if texts else []
+
+
+def expected_carriers(lines: list[str]) -> list[str]:
+    """Lines about slices and rows, where their losses are expected ones.
+
+    Examples
+    --------
+    >>> print(expected_carriers(["slice: where age >= 60 the gap is +0.1"])[0])
+    slice: where age >= 60 the expected gap is +0.1
+    """
+    words = {" the gap is ": " the expected gap is ", "(loss ": "(expected loss "}
+    for word, expected in words.items():
+        lines = [line.replace(word, expected) for line in lines]
+    return lines
 
 
 def label_remarks(found: Comparison) -> list[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from rdiv.comparison.label_sentences import (
     expected_advice,
+    expected_carriers,
     expected_finding,
     expected_gap_lines,
     label_remarks,
@@ -246,7 +247,8 @@ def _shared_loss(found: Comparison) -> str:
 
 def advice(found: Comparison) -> str:
     """What to do about it, from the questions and what retraining would win."""
-    if found.labels == "none" and not found.notes.get("identical"):
+    expected = found.labels == "none" or found.verdict == "expected risk shift"
+    if expected and not found.notes.get("identical"):
         return expected_advice(found)
     if found.verdict == "risk shift" and found.direction == "better":
         return (
@@ -658,5 +660,7 @@ def _carriers(found: Comparison) -> list[str]:
     if carriers is None:
         return []
     if found.direction is None:
-        return carriers.lines()
-    return carriers.lines("current" if found.direction == "worse" else "reference")
+        lines = carriers.lines()
+    else:
+        lines = carriers.lines("current" if found.direction == "worse" else "reference")
+    return expected_carriers(lines) if found.labels == "none" else lines

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.comparison.density_ratio import FOLDS, DensityRatio, density_ratio
+from rdiv.comparison.density_ratio import DensityRatio, density_ratio, ratio_folds
 from rdiv.comparison.expected import ExpectedLoss
 from rdiv.comparison.questions import Answer
 from rdiv.inference.intervals import Estimate
 from rdiv.inference.mean_difference import difference_of_means
-from rdiv.models.cross_fit import fold_of_rows
 
 __all__ = [
     "FEWEST_EFFECTIVE",
@@ -85,7 +84,9 @@ def split_gap(
     (`residual_variance`).
     """
     samples = answer.samples
-    fold = fold_of_rows(samples.pool, FOLDS, rng)
+    fold = ratio_folds(samples.pool, rng)
+    if fold is None:
+        return "all rows have the same inputs, so the gap was not split"
     ratio = density_ratio(expected.features, samples.is_p, fold, rng)
     if ratio.effective_rows < FEWEST_EFFECTIVE or ratio.covered < LEAST_COVERED:
         return no_overlap(ratio)

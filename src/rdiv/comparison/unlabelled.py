@@ -109,16 +109,53 @@ class Unlabelled:
         return self.test.losses(tested.with_labels(rows))
 
     def expected(self, pooled: PooledSamples, alpha: float) -> ExpectedGap:
-        """The gap to be expected, with its interval; now the targets of the reference are read."""
+        """The gap to be expected, with its interval; now the targets of the reference are read.
+
+        For a given model all reference rows are used, each with a g that was learned from others.
+        """
         tested = self.split.tested
-        streams = tested.stream("drivers").spawn(10)[8:]
+        streams = tested.stream("drivers").spawn(11)[8:]
         support = support_of(pooled, self.part, self.split.rows, streams[0])
         g, pool = self.test.g, tested.pool
-        known = ExpectedLosses(
-            self.answer.losses, g.features(pool), self.reference_losses(),
-            pool.task == "regression" and g.part.loss is None,
-        )  # fmt: skip
-        return expected_gap(known, tested, support, alpha, streams[1])
+        squared = pool.task == "regression" and g.part.loss is None
+        losses = self.reference_losses()
+        whole = None
+        if not isinstance(self.test.learned, TrainedOnReference) and pool.strata is None:
+            whole = self._cross_fitted(pooled, losses, streams[2])
+        if whole is None:
+            known = ExpectedLosses(self.answer.losses, g.features(pool), losses, squared)
+            return expected_gap(known, tested, support, alpha, streams[1])
+        values, all_losses = whole
+        known = ExpectedLosses(values, g.features(pooled.pool), all_losses, squared)
+        if support is not None:
+            outside = np.zeros(len(pooled.is_p), dtype=bool)
+            outside[self.split.rows] = support.outside
+            support = replace(support, outside=outside)
+        return expected_gap(known, pooled, support, alpha, streams[1])
+
+    def _cross_fitted(
+        self, pooled: PooledSamples, losses: Floats, rng: np.random.Generator
+    ) -> tuple[Floats, Floats] | None:
+        """Expected losses of all rows and losses of all reference rows, for a given model.
+
+        Part A gets a second g, learned from the reference rows that were compared; current rows
+        get the mean of both. None where those are too few to learn from.
+        """
+        own = np.flatnonzero(self.split.tested.is_p)
+        rest = self.split.tested.with_labels(own, anew=True)
+        assert not isinstance(self.test.learned, TrainedOnReference)
+        other = learn_from_rows(self.test.learned, rest, rng)
+        if other is None:
+            return None
+        values, rows, is_p = np.empty(len(pooled.is_p)), self.split.rows, pooled.is_p
+        values[self.part] = other.of(pooled.pool.take(self.part))
+        values[rows] = self.answer.losses
+        current = np.flatnonzero(~is_p)
+        values[current] = (values[current] + other.of(pooled.pool.take(current))) / 2
+        all_losses = np.empty(len(is_p))
+        all_losses[self.part] = self.test.losses(pooled.with_labels(self.part))
+        all_losses[rows[own]] = losses
+        return values, all_losses[is_p]
 
 
 def ask_unlabelled(

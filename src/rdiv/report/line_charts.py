@@ -61,7 +61,8 @@ def gaps_chart(found: Comparison, key: str = "gaps") -> Chart | None:
         f"Bars: {level} % intervals; an arrow (red: worse, green: better) has one that excludes 0."
     )
     own, shared = found.notes.get("loss"), found.notes.get("shared loss")
-    if len(lines) > 1 and own != shared:
+    both = found.gap is not None and found.shared_gap is not None
+    if both and own != shared:
         caption += f" The two models have different losses ({visible(own)}, {visible(shared)}): "
         caption += "do not compare the sizes of their gaps."
     if margins:
