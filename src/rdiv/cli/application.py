@@ -15,6 +15,7 @@ from rdiv.cli.plan import plan_rows
 from rdiv.cli.power import run_power_study
 from rdiv.cli.reproduce import reproduce_table
 from rdiv.cli.test import run_two_sample_test
+from rdiv.cli.watch import watch_app
 
 __all__ = ["app", "command"]
 
@@ -23,8 +24,9 @@ HELP = """Are these two datasets the same for your model?
 One model is fitted on both samples together. Its mean losses on the two samples are compared, and
 random permutations of the rows give a p-value that is exact at every sample size.
 
-Exit codes: 0 it ran; 1 a shift was found and --fail-on-shift was given; 2 bad input, one sentence
-on the error stream says what to do; 3 a bug in rdiv; 130 interrupted.
+Exit codes: 0 it ran; 1 a shift was found and --fail-on-shift was given, or an alarm and
+--fail-on-alarm; 2 bad input, one sentence on the error stream says what to do; 3 a bug in rdiv;
+130 interrupted.
 """
 
 # Plain help: formatting it with rich takes longer than the rest of `rdiv --help`.
@@ -37,6 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("compare")(compare_samples)
+app.add_typer(watch_app, name="watch")
 app.command("test")(run_two_sample_test)
 app.command("power")(run_power_study)
 app.command("reproduce")(reproduce_table)

@@ -105,11 +105,12 @@ def _usage(error: Any) -> str:
 _SAMPLES = {"p": "REFERENCE", "q": "CURRENT"}
 _SAME = (
     *("target", "task", "folds", "groups", "strata", "model", "by", "alpha", "prediction", "loss"),
-    *("drop", "retrain", "correction"),
+    *("drop", "retrain", "correction", "unit", "batches"),
 )
 _OPTIONS = {
     **{name: f"--{name}" for name in _SAME},
     "train_share": "--train-share",
+    "min_gap": "--min-gap",
     "equivalence_margin": "--equivalence-margin",
     "not_worse_than": "--not-worse-than",
     "n_resamples": "--resamples",
