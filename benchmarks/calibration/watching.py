@@ -21,6 +21,7 @@ from scipy.stats import binom, binomtest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.studies.model_in_use import census
+
 from rdiv.inference.betting import Wealth, bet_on_mean, bet_on_ranks, e_process
 from rdiv.inference.confidence_sequences import (
     FIRST_ASYMPTOTIC,
@@ -34,6 +35,7 @@ from rdiv.studies.journal import resume_map
 from rdiv.threads import one_thread
 
 Floats = NDArray[np.float64]
+Pair = tuple[Floats, Floats]
 
 ALPHA, LOOKS, CHUNK = 0.05, 200, 100
 SIZES, REFERENCES = (1, 20, 500), (100, 5000)
@@ -54,6 +56,18 @@ losses and losses that come five batches later (either at 2 / alpha). The check 
 a right cell fails it once in a thousand times. Streams call the array functions
 (`conformal_pvalues`, `e_process`); a test sends 50 through `rdiv.Monitor` and gets the same bits.
 Command: `python benchmarks/calibration/watching.py --out docs/measured/calibration_watching.md`."""
+
+OTHER_WAYS = """\
+Other ways to watch, batches of 20 rows (*compact*: at most about 64 intervals in place of all
+numbers, made anew after every batch), and variants that are broken on purpose and that the check
+must catch:"""
+
+COVERAGE = """\
+## Confidence sequences of the gap
+
+Streams of 200 batches of 20 rows, true gap 0: the share in which the 95 % interval *ever* misses
+it, at any look (asymptotic ones from row 100 on), of 1000 streams; beside it that of an interval
+for one look. Only those of 0/1 losses are promised at every size."""
 
 
 @lru_cache(maxsize=1)
@@ -98,28 +112,22 @@ def evalues(reference: Floats, stream: Floats, rng: np.random.Generator) -> Floa
                      len(reference))  # fmt: skip
 
 
-# --- one stream: was there ever an alarm? ----------------------------------------------------------
+# --- one stream: was there ever an alarm? ---------------------------------------------------------
 
 
-def plain(
-    reference: tuple[Floats, Floats], stream: tuple[Floats, Floats], size: int, rng: Any
-) -> bool:
+def plain(reference: Pair, stream: Pair, size: int, rng: Any) -> bool:
     """Losses with their labels."""
     del size
     return bool((evalues(reference[0], stream[0], rng) >= 1 / ALPHA).any())
 
 
-def unlabelled(
-    reference: tuple[Floats, Floats], stream: tuple[Floats, Floats], size: int, rng: Any
-) -> bool:
+def unlabelled(reference: Pair, stream: Pair, size: int, rng: Any) -> bool:
     """Expected losses alone."""
     del size
     return bool((evalues(reference[1], stream[1], rng) >= 2 / ALPHA).any())
 
 
-def late(
-    reference: tuple[Floats, Floats], stream: tuple[Floats, Floats], size: int, rng: Any
-) -> bool:
+def late(reference: Pair, stream: Pair, size: int, rng: Any) -> bool:
     """Expected losses at once, losses five batches later."""
     known = stream[0][: -5 * size] if len(stream[0]) > 5 * size else stream[0][:0]
     return unlabelled(reference, stream, size, rng) or bool(
@@ -127,9 +135,7 @@ def late(
     )
 
 
-def compact(
-    reference: tuple[Floats, Floats], stream: tuple[Floats, Floats], size: int, rng: Any
-) -> bool:
+def compact(reference: Pair, stream: Pair, size: int, rng: Any) -> bool:
     """Losses ranked among intervals, made anew after every batch."""
     known, found = RankedNumbers(np.sort(reference[0])).compacted(64), []
     for part in stream[0].reshape(-1, size):
@@ -138,9 +144,7 @@ def compact(
     return bool((e_process(np.concatenate(found), len(reference[0])) >= 1 / ALPHA).any())
 
 
-def boundary(
-    reference: tuple[Floats, Floats], stream: tuple[Floats, Floats], size: int, rng: Any
-) -> bool:
+def boundary(reference: Pair, stream: Pair, size: int, rng: Any) -> bool:
     """A smallest gap that the stream has exactly, which is no reason for an alarm."""
     del size
     if set(np.unique(stream[0])) <= {0.0, 1.0}:
@@ -155,9 +159,7 @@ def boundary(
     return wealth.largest >= 1 / process.budget
 
 
-def by_batch(
-    reference: tuple[Floats, Floats], stream: tuple[Floats, Floats], size: int, rng: Any
-) -> bool:
+def by_batch(reference: Pair, stream: Pair, size: int, rng: Any) -> bool:
     """Days with effects of their own, watched by batch means."""
     known, new = (_with_days(part[0], size, rng).mean(axis=1) for part in (reference, stream))
     p = conformal_pvalues(known, new, 1 - rng.random(len(new)))
@@ -165,9 +167,7 @@ def by_batch(
     return wealth.largest >= 1 / ALPHA
 
 
-def days_as_rows(
-    reference: tuple[Floats, Floats], stream: tuple[Floats, Floats], size: int, rng: Any
-) -> bool:
+def days_as_rows(reference: Pair, stream: Pair, size: int, rng: Any) -> bool:
     """Broken: the same days, watched by rows, which are not exchangeable then."""
     known, new = (_with_days(part[0], size, rng).ravel() for part in (reference, stream))
     return bool((evalues(known, new, rng) >= 1 / ALPHA).any())
@@ -178,9 +178,7 @@ def _with_days(losses: Floats, size: int, rng: np.random.Generator) -> Floats:
     return days * np.exp(0.3 * rng.normal(size=(len(days), 1)))
 
 
-def fixed(
-    reference: tuple[Floats, Floats], stream: tuple[Floats, Floats], size: int, rng: Any
-) -> bool:
+def fixed(reference: Pair, stream: Pair, size: int, rng: Any) -> bool:
     """Broken: a reference that does not grow."""
     del size
     ordered = np.sort(reference[0])
@@ -191,9 +189,7 @@ def fixed(
     return bool((e_process(p, 1e12) >= 1 / ALPHA).any())
 
 
-def daily(
-    reference: tuple[Floats, Floats], stream: tuple[Floats, Floats], size: int, rng: Any
-) -> bool:
+def daily(reference: Pair, stream: Pair, size: int, rng: Any) -> bool:
     """Broken: Welch's p-value of every day at .05."""
     from scipy.stats import ttest_ind
 
@@ -203,9 +199,7 @@ def daily(
     return bool((ttest_ind(repeated, days, axis=1, equal_var=False).pvalue <= ALPHA).any())
 
 
-def replaced(
-    reference: tuple[Floats, Floats], stream: tuple[Floats, Floats], size: int, rng: Any
-) -> bool:
+def replaced(reference: Pair, stream: Pair, size: int, rng: Any) -> bool:
     """Broken: expected losses ranked among losses until the labels come and replace them."""
     del size
     return bool((evalues(reference[0], stream[1], rng) >= 1 / ALPHA).any())
@@ -252,7 +246,7 @@ def counted(key: dict[str, Any]) -> dict[str, Any]:
         return {"alarms": int(alarms), "streams": CHUNK}
 
 
-# --- confidence sequences ---------------------------------------------------------------------------
+# --- confidence sequences ------------------------------------------------------------------------
 
 
 def covered(key: dict[str, Any]) -> dict[str, Any]:
@@ -305,70 +299,70 @@ def main() -> None:
         given.out.write_text(page(found), encoding="utf-8")
 
 
-def page(found: dict[tuple[Any, ...], dict[str, int]]) -> str:
+Found = dict[tuple[Any, ...], dict[str, int]]
+NAMES = {"unlabelled": "no labels", "late": "late labels"}
+OTHERS = {
+    "compact": "compact, {kind}",
+    "boundary": "smallest gap, which the stream has exactly, {kind}",
+    "by batch": "days with effects of their own, by batch means (30 batches of reference)",
+    "days as rows": "broken: the same days by rows",
+    "fixed": "broken: a reference that does not grow (census)",
+    "daily": "broken: a p-value a day at .05 (census)",
+    "replaced": "broken: expected losses among losses (census)",
+}
+
+
+def page(found: Found) -> str:
     """All counts as text."""
-    lines = [
-        HEAD.format(looks=LOOKS),
-        "",
-        _head("numbers", "reference"),
-        "|---|---|" + "---|" * len(SIZES),
-    ]
+    parts = (*_alarms(found), *_others(found), *_missed(found))
+    return "\n".join([HEAD.format(looks=LOOKS), *parts, ""])
+
+
+def _alarms(found: Found) -> list[str]:
+    sizes = " | ".join(f"{size} row{'s' * (size > 1)} a batch" for size in SIZES)
     rows: dict[tuple[str, int], list[str]] = {}
-    for (kind, way, reference, size), counts in found.items():
-        if way in ("plain", "unlabelled", "late"):
-            name = (
-                kind if way == "plain" else {"unlabelled": "no labels", "late": "late labels"}[way]
-            )
-            rows.setdefault((name, reference), []).append(
-                _share(counts["alarms"], counts["streams"])
-            )
-            del size
-    for (name, reference), shares in rows.items():
-        lines.append(f"| {name} | {reference} | {' | '.join(shares)} |")
-    lines += ["", "Other ways to watch, batches of 20 rows (*compact*: at most about 64 intervals in place of all numbers, made "
-              "anew after every batch), and variants that are broken on purpose and that the check must catch:", "",
-              "| variant | reference | false alarms ever | check |", "|---|---|---|---|"]  # fmt: skip
-    words = {
-        "compact": "compact, {kind}",
-        "boundary": "smallest gap, which the stream has exactly, {kind}",
-        "by batch": "days with effects of their own, by batch means (30 batches of reference)",
-        "days as rows": "broken: the same days by rows",
-        "fixed": "broken: a reference that does not grow (census)",
-        "daily": "broken: a p-value a day at .05 (census)",
-        "replaced": "broken: expected losses among losses (census)",
-    }
     for (kind, way, reference, _), counts in found.items():
-        if way in words:
-            n = counts["streams"]
-            caught = counts["alarms"] > binom.isf(STRICTNESS, n, ALPHA)
-            lines.append(f"| {words[way].format(kind=kind)} | {reference} | "
-                         f"{_share(counts['alarms'], n)} | {'caught' if caught else 'holds'} |")  # fmt: skip
-    lines += ["", "## Confidence sequences of the gap", "",
-              "Streams of 200 batches of 20 rows, true gap 0: the share in which the 95 % interval *ever* misses it, "
-              "at any look (asymptotic ones from row 100 on), of 1000 streams; beside it that of an interval for one look. "
-              "Only those of 0/1 losses are promised at every size.", "",
-              "| losses | reference | ever misses | an interval for one look |", "|---|---|---|---|"]  # fmt: skip
+        if way in ("plain", *NAMES):
+            name = NAMES.get(way, kind)
+            rows.setdefault((name, reference), []).append(_checked(**counts))
+    lines = [f"| {name} | {at} | {' | '.join(shares)} |" for (name, at), shares in rows.items()]
+    return ["", f"| numbers | reference | {sizes} |", "|---|---|" + "---|" * len(SIZES), *lines]
+
+
+def _others(found: Found) -> list[str]:
+    lines = ["", OTHER_WAYS, "", "| variant | reference | false alarms ever | check |",
+             "|---|---|---|---|"]  # fmt: skip
+    for (kind, way, reference, _), counts in found.items():
+        if way in OTHERS:
+            said = "caught" if _too_many(**counts) else "holds"
+            share = _share(counts["alarms"], counts["streams"])
+            lines.append(f"| {OTHERS[way].format(kind=kind)} | {reference} | {share} | {said} |")
+    return lines
+
+
+def _missed(found: Found) -> list[str]:
+    lines = ["", COVERAGE, "", "| losses | reference | ever misses | an interval for one look |",
+             "|---|---|---|---|"]  # fmt: skip
     for (kind, way, reference, _), counts in found.items():
         if way == "coverage":
-            n = counts["streams"]
             label = "finite-sample" if kind == "0/1" else "asymptotic"
-            lines.append(f"| {kind} ({label}) | {reference} | {_share(counts['missed'], n)} | "
-                         f"{_share(counts['once'], n)} |")  # fmt: skip
-    return "\n".join(lines) + "\n"
+            shares = [_share(counts[name], counts["streams"]) for name in ("missed", "once")]
+            lines.append(f"| {kind} ({label}) | {reference} | {' | '.join(shares)} |")
+    return lines
 
 
-def _head(*names: str) -> str:
-    return (
-        "| "
-        + " | ".join([*names, *(f"{size} row{'s' * (size > 1)} a batch" for size in SIZES)])
-        + " |"
-    )
+def _too_many(alarms: int, streams: int) -> bool:
+    return bool(alarms > binom.isf(STRICTNESS, streams, ALPHA))
+
+
+def _checked(alarms: int, streams: int) -> str:
+    failed = " **too many**" if _too_many(alarms, streams) else ""
+    return f"{_share(alarms, streams)}{failed}"
 
 
 def _share(count: int, n: int) -> str:
     low, high = binomtest(count, n).proportion_ci()
-    failed = " **too many**" if count > binom.isf(STRICTNESS, n, ALPHA) else ""
-    return f"{count / n:.3f} [{low:.3f}, {high:.3f}]{failed}"
+    return f"{count / n:.3f} [{low:.3f}, {high:.3f}]"
 
 
 if __name__ == "__main__":

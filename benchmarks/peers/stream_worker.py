@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+
 def river_detector(name: str) -> Any:
     """A detector of river with its defaults."""
     from river import drift

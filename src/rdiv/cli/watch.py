@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rdiv.cli.compare_options import HtmlFile, LossColumn, Predictions, TrainShare
+from rdiv.cli.compare_options import HtmlFile, Predictions
 from rdiv.cli.display import Summary, show, stages
 from rdiv.cli.inputs import STANDARD_INPUT, Input, read_input
 from rdiv.cli.model_in_use import AskedModel
 from rdiv.cli.options import (
-    Alpha,
     DataDir,
     Drop,
     JsonFile,
     ModelText,
-    Reference,
     Seed,
     Target,
     Task,
@@ -44,6 +42,40 @@ watch_app = typer.Typer(
 
 LAST_LOOKS = 8
 
+WatchedReference = Annotated[
+    str,
+    typer.Argument(
+        metavar="REFERENCE",
+        help="The rows that batches are compared with: csv, tsv, jsonl (each also .gz), parquet, "
+        "feather, npy or npz; FILE.npz::NAME is one array of several.",
+        show_default=False,
+    ),
+]
+WatchedLoss = Annotated[
+    str | None,
+    typer.Option(
+        "--loss",
+        metavar="COL",
+        help="The model in use by its logged losses, one per row. It is not an input.",
+        show_default=False,
+    ),
+]
+WatchedShare = Annotated[
+    float | None,
+    typer.Option(
+        "--train-share",
+        metavar="S",
+        help="Share of REFERENCE that trains the model, where rdiv trains it; batches are compared "
+        "with the rest. By default 0.5.",
+        show_default=False,
+    ),
+]
+WatchedLevel = Annotated[
+    float,
+    typer.Option(
+        "--alpha", metavar="LEVEL", help="The chance of ever raising a false alarm, at any look."
+    ),
+]
 State = Annotated[
     str,
     typer.Option("--state", metavar="FILE", help="The file of the monitor.", show_default=False),
@@ -126,19 +158,19 @@ Between = Annotated[
 
 @watch_app.command("start")
 def start_watching(
-    reference: Reference,
+    reference: WatchedReference,
     state: State,
     target: Target = None,
     model: ModelText = None,
     prediction: Predictions = None,
-    loss: LossColumn = None,
+    loss: WatchedLoss = None,
     drop: Drop = None,
     task: Task = None,
-    train_share: TrainShare = None,
+    train_share: WatchedShare = None,
     unit: Unit = "row",
     batches: BatchColumn = None,
     min_gap: SmallestGap = None,
-    alpha: Alpha = 0.05,
+    alpha: WatchedLevel = 0.05,
     seed: Seed = 0,
     data_dir: DataDir = None,
 ) -> None:
