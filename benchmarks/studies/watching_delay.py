@@ -59,7 +59,7 @@ ever raise one. The mean loss rises by a part of its standard deviation, after {
 Detectors of river 0.26 have their defaults and see the reference first. MAPIE 1.6 takes 0/1 losses
 only (tolerance 0). The daily test is R-Div with {DAYS * 20 - 1} permutations at .05 / {DAYS}.
 Methods whose false alarms are too many by a binomial bound are in *italics*: their delay is not
-that of a test at level .05. Bets of the monitor were chosen on other draws (seeds 77 and 78).
+that of a test at level .05. Bets of the monitor were chosen on other draws (seeds 77 to 79).
 Command: `python benchmarks/studies/watching_delay.py --out docs/measured/watching_delay.md`, with
 `--river` and `--mapie` for the environments of the others."""
 
