@@ -133,6 +133,7 @@ def misses(cell: Cell, place: int, draw: int, seed: int = SEED) -> tuple[int, in
     found, truth = run(cell, rng, draw)
     span, test = found.leading_interval, found.results[found.leading]
     assert span is not None
+    assert found.leading_gap is not None
     name = "gap_interval" if found.gap is not None else "shared_gap_interval"
     flagged = name in found.notes.get("asymptotic", {})
     low, high = truth < span.low, truth > span.high

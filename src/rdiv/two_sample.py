@@ -315,7 +315,8 @@ def split_reference(
     rows = rows_to_compare(pooled.is_p, part, pool.strata)
     _check_parts(pooled, part, rows)
     digests = (sorted_digest(pool.keys[at]) for at in (part, rows))
-    return ReferenceSplit(pool.anew(part), pooled.part(rows, (pooled.seed, *digests)), rows)
+    train = pooled.with_labels(part, anew=True)
+    return ReferenceSplit(train, pooled.part(rows, (pooled.seed, *digests)), rows)
 
 
 def _check_parts(pooled: PooledSamples, part: NDArray[np.intp], rows: NDArray[np.intp]) -> None:

@@ -39,6 +39,13 @@ def documents() -> dict[str, dict[str, Any]]:
         "few rows": rdiv.compare(p.head(60), q, **fast).to_dict(),
         "logged losses": rdiv.compare(*lost, target="bought", **logged).to_dict(),
         "losses alone": rdiv.compare(*(one.select("error") for one in lost), **logged).to_dict(),
+        "no labels": rdiv.compare(p, q.drop("bought"), **fast).to_dict(),
+        "few labels": rdiv.compare(
+            p, q.with_columns(bought=pl.when(pl.int_range(pl.len()) < 20).then("bought")), **fast
+        ).to_dict(),
+        "levels without labels": rdiv.compare_many(
+            p, {"a": q.drop("bought"), "b": q.drop("bought")}, **fast
+        ).to_dict(),
         "arrays": rdiv.compare(x[0], x[1], model="kde", n_resamples=99, rng=0).to_dict(),
         "the same": rdiv.compare(p, p, **fast).to_dict(),
         "a constant loss": rdiv.compare(

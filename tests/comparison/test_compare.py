@@ -24,7 +24,7 @@ from tests.comparison.conftest import (
 )
 
 import rdiv
-from rdiv.comparison import compare as comparison
+from rdiv.comparison import asked
 from rdiv.comparison.sentences import verdict_remarks
 from rdiv.discrepancies import InUse
 from rdiv.inference.intervals import critical_value, gap_interval
@@ -377,7 +377,7 @@ class TestDesigns:
         self, design: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The test of the inputs takes a part of the rows; designs must survive the cut."""
-        monkeypatch.setattr(comparison, "INPUT_ROWS", 12)
+        monkeypatch.setattr(asked, "INPUT_ROWS", 12)
         groups = np.arange(200) // 2
         labels = {
             "groups": (groups[:20], groups[20:]),
@@ -390,7 +390,7 @@ class TestDesigns:
     def test_matched_pairs_stay_matched_in_the_inputs(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(comparison, "INPUT_ROWS", 20)
+        monkeypatch.setattr(asked, "INPUT_ROWS", 20)
         pairs = (np.arange(100), np.arange(100))
         found = quick(X[:100], X[100:] + 5, model="pca", strata=pairs)
         assert found.input_test.pvalue == 0.01

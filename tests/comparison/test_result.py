@@ -14,7 +14,8 @@ from rdiv.results import SCHEMA
 
 KEYS = {
     "schema", "verdict", "direction", "pvalue", "gap", "gap_interval", "shared_gap",
-    "shared_gap_interval", "retraining", "split", "labels", "advice", "warnings",
+    "shared_gap_interval", "retraining", "split", "labels", "expected", "labelled", "advice",
+    "warnings", "prediction_columns",
     "smallest_detectable_gap", "adjusted_pvalues", "alpha", "n_p", "n_q", "model", "shared_model",
     "seed", "results", "input_test", "input_columns", "equivalence", "not_worse", "drivers",
     "losses", "notes",

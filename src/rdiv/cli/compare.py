@@ -100,6 +100,9 @@ def compare_samples(
     Score: would the two samples still train different models? The answer is a verdict with advice,
     the gaps with their intervals, what retraining would change, and what carries the gap.
 
+    Rows of CURRENT may lack the target: without any label the loss to be expected is compared, with
+    some the questions are asked of the labelled rows.
+
     The model in use is trained on half of REFERENCE, unless you give your own: --model FILE.onnx or
     module:object, --prediction, --loss or --train. With several CURRENT files, --by or several
     --model, each is compared, and the verdicts are adjusted for all of them.

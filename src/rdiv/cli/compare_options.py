@@ -110,8 +110,8 @@ MinGap = Annotated[
     float | None,
     typer.Option(
         metavar="G",
-        help="With --fail-on-shift, only a risk shift counts, and only when the interval of its "
-        "gap lies entirely outside -G to G.",
+        help="With --fail-on-shift, only a risk shift, or an expected one, counts, and only when "
+        "the interval of its gap lies entirely outside -G to G.",
         show_default=False,
     ),
 ]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rdiv.cli.display import Summary
+from rdiv.comparison.verdicts import RISK_SHIFTS
 from rdiv.errors import InputError
 from rdiv.remarks import NOT_EQUALITY
 
@@ -31,12 +32,13 @@ _MARGIN = " as the equivalence margin"
 def shift_matters(found: Comparison, min_gap: float | None) -> bool:
     """Whether a comparison found a shift that counts.
 
-    Without ``min_gap`` every shift does. With it, only a risk shift whose interval lies entirely
+    Without ``min_gap`` every shift does. With it, only a risk shift, or expected one, whose
+    interval lies entirely
     outside ``-min_gap`` to ``min_gap``.
     """
     if min_gap is None:
         return found.shifted
-    if found.verdict != "risk shift" or found.leading_interval is None:
+    if found.verdict not in RISK_SHIFTS or found.leading_interval is None:
         return False
     return found.leading_interval.low > min_gap or found.leading_interval.high < -min_gap
 
@@ -74,7 +76,8 @@ def require_interval(found: Comparison | Comparisons, min_gap: float | None) -> 
     """Refuse --min-gap where the gap has no interval to compare it with."""
     if min_gap is None:
         return
-    if any(one.leading_interval is None for one in comparisons_of(found)):
+    pairs = [one for one in comparisons_of(found) if one.labels != "none"]  # it may not overlap
+    if any(one.leading_interval is None for one in pairs):
         raise InputError(
             "--min-gap needs the interval of the gap, which in-sample losses (--folds 0) cannot "
             "give; use folds."
@@ -123,9 +126,11 @@ def summary_of_many(
 
 
 def _min_gap_finding(found: Comparison, min_gap: float) -> str:
-    if found.verdict != "risk shift":
+    if found.verdict not in RISK_SHIFTS:
         return "there is no risk shift that could count"
     span = f"{-min_gap:g} to {min_gap:g}"
+    if found.leading_interval is None:
+        return "the expected gap has no interval, so this shift does not count"
     if shift_matters(found, min_gap):
         return f"the interval lies entirely outside {span}, so this shift counts"
     return f"the interval overlaps {span}, so this shift does not count"

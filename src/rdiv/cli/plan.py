@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -76,6 +76,14 @@ Sizes = Annotated[
 Trials = Annotated[
     int, typer.Option(metavar="K", min=1, help="Simulated tests per size, for tests except r-div.")
 ]
+PlannedLabels = Annotated[
+    str,
+    typer.Option(
+        metavar="all|none",
+        help="Whether rows of CURRENT will have labels; with none the plan is for the test of the "
+        "losses to be expected of them, and says what labelled rows would need.",
+    ),
+]
 Picture = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Draw the curve to FILE as svg.", show_default=False),
@@ -103,6 +111,7 @@ def plan_rows(
     jobs: Jobs = 1,
     data_dir: DataDir = None,
     picture: Picture = None,
+    labels: PlannedLabels = "all",
     json: JsonFile = None,
 ) -> None:
     """Say how many rows detect a gap, or the smallest gap that the given rows detect.
@@ -120,10 +129,12 @@ def plan_rows(
         stage("planning")
         from rdiv.planning.plan import plan
 
+        choice: Any = labels
         found = plan(
             p, q, model=model, target=target, gap=gap, power=power, alpha=alpha,
             discrepancy=discrepancy, task=task, folds=folds, groups=groups, strata=strata,
             ratio=ratio, sizes=rows, trials=trials, n_resamples=resamples, rng=seed, n_jobs=jobs,
+            labels=choice,
         )  # fmt: skip
     if picture is not None:
         deliver(picture, found.to_svg(), lambda: None)
@@ -153,7 +164,8 @@ def _summary(found: Plan, reference: str, current: str | None) -> Summary:
     files = f"files: {reference} (reference)"
     files += "" if current is None else f", {current} (current)"
     lines = [*found.details(), *_curve(found), files]
-    notes = ("inputs", "target", "folds", "in-sample", "variance", "verdict", "resampling")
+    notes = ["inputs", "target", "folds", "in-sample", "variance", "verdict", "resampling"]
+    notes += ["learned", "inputs only"]
     remarks = [_sentence(found.notes[key]) for key in notes if key in found.notes]
     return Summary("rdiv plan", found.headline(), lines, remarks)
 

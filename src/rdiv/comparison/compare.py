@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.comparison.asked import Asked, input_test, require_held_out
+from rdiv.comparison.expected_comparison import check_learnable, compare_unlabelled
 from rdiv.comparison.loss_summary import summarise_losses
 from rdiv.comparison.margins import check_margins, margin_tests
 from rdiv.comparison.models import SAME, Models, choose_models
+from rdiv.comparison.partly_labelled import with_unlabelled_rows
 from rdiv.comparison.questions import Answer, Answers, ask
 from rdiv.comparison.result import Comparison
 from rdiv.comparison.sensitivity import detectable_gap
@@ -19,10 +22,8 @@ from rdiv.comparison.sentences import USERS_WORD
 from rdiv.comparison.verdicts import closed_testing, verdict_of
 from rdiv.comparison.warnings import data_warnings
 from rdiv.comparison.why import explain
-from rdiv.discrepancies.inputs import Inputs
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS
 from rdiv.drivers import find_drivers, moved_columns, unusual_rows
-from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import Interval, critical_value
 from rdiv.inference.widened import widened_interval
@@ -34,14 +35,36 @@ from rdiv.samples.copies import identical
 from rdiv.samples.dropping import drop_columns
 from rdiv.samples.grouping import Design
 from rdiv.samples.logged import Prediction
-from rdiv.samples.pooling import PooledSamples, pool_samples
+from rdiv.samples.missing_labels import Labels, separate_labels
+from rdiv.samples.pooling import PooledSamples, pool_samples, pool_unlabelled, resolve_seed
 from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
-from rdiv.two_sample import check_level, check_samples, run_test
+from rdiv.two_sample import check_level, check_samples
 
-__all__ = ["Comparison", "admit", "compare"]
+__all__ = ["Admitted", "Comparison", "admit", "compare", "compare_admitted"]
 
-INPUT_ROWS = 2000  # rows per sample that the test of the inputs uses
+
+@dataclass(frozen=True, eq=False)
+class Admitted:
+    """The models of a comparison, and its samples.
+
+    Parameters
+    ----------
+    models : Models
+    pooled : PooledSamples
+        The reference and the current rows that have labels; all current rows where none has one.
+    labels : {"all", "some", "none"}, optional
+    known : (n_q,) mask, optional
+        Which rows of current have a label, where some lack one.
+    everything : PooledSamples, optional
+        Reference and all current rows, blind to labels, where some rows lack one.
+    """
+
+    models: Models
+    pooled: PooledSamples
+    labels: Labels | None
+    known: NDArray[np.bool_] | None = None
+    everything: PooledSamples | None = None
 
 
 def compare(
@@ -72,6 +95,11 @@ def compare(
     Three questions are asked and judged together. *In use*: does a model that knows the reference
     only do worse on current? *R-div*: is current harder even for one model trained on both?
     *Score*: would the two samples still train different models?
+
+    Current rows may lack the target (or the logged loss): the column may be absent or have empty
+    cells, and beside a pair (X, y) current may be X alone or have a y with missing values. Where no
+    row has a label, the loss to be expected of the model in use is compared; where some have one,
+    the questions are asked of these, and the gap is that of all rows.
 
     Parameters
     ----------
@@ -133,6 +161,14 @@ def compare(
     >>> rng = np.random.default_rng(0)
     >>> print(rdiv.compare(rng.normal(size=(60, 2)), rng.normal(size=(60, 2)), rng=0).verdict)
     no shift
+
+    Without labels on current:
+
+    >>> x = rng.normal(size=(900, 2))
+    >>> y = np.exp(x[:, 0]) * rng.normal(size=900)  # harder to predict where x is large
+    >>> found = rdiv.compare((x[:600], y[:600]), x[600:] + [1, 0], model="ridge", rng=0)
+    >>> print(found.labels, found.verdict, found.direction)
+    none expected risk shift worse
     """
     check_settings(
         target=target, task=task, folds=folds, groups=groups, strata=strata, rng=rng,
@@ -142,16 +178,16 @@ def compare(
     check_level(alpha, n_resamples)
     check_margins(equivalence_margin, not_worse_than)
     with one_thread():
-        models, pooled = admit(
+        admitted = admit(
             reference, current, model=model, target=target, prediction=prediction, loss=loss,
             retrain=retrain, drop=drop, task=task, folds=folds, groups=groups, strata=strata,
             rng=rng, n_jobs=n_jobs,
         )  # fmt: skip
-        plan = _Plan(
+        asked = Asked(
             PermutationSettings(alpha, n_resamples, n_jobs), train_share, equivalence_margin,
             not_worse_than, drivers,
         )  # fmt: skip
-        return compare_pooled(models, pooled, plan)
+        return compare_admitted(admitted, asked)
 
 
 def admit(
@@ -170,7 +206,7 @@ def admit(
     strata: Design,
     rng: int | np.random.Generator | None,
     n_jobs: int | None,
-) -> tuple[Models, PooledSamples]:
+) -> Admitted:
     """The models of a comparison, and its two samples as one pool; settings as in `compare`."""
     models = choose_models(
         model, prediction=prediction, loss=loss, retrain=retrain, folds=folds,
@@ -178,46 +214,70 @@ def admit(
     )  # fmt: skip
     taken = {"target": target, "groups": groups, "strata": strata, "loss": loss}
     reference, current = drop_columns(reference, current, drop, {**taken, "prediction": prediction})
+    found = separate_labels(
+        reference, current, target=target, loss=loss, groups=groups, strata=strata
+    )
+    seed = resolve_seed(rng)
+    settings: dict[str, Any] = {
+        "task": task, "prediction": prediction, "loss": loss, "rng": seed, "kind": models.kind,
+    }  # fmt: skip
+    if found is None or found.labels == "all":
+        pooled = pool_samples(
+            reference, current, target=target, groups=groups, strata=strata, **settings
+        )
+        return Admitted(models, pooled, None if pooled.pool.y is None else "all")
+    if found.labels == "none":
+        check_learnable(models.given, found)
+        pooled = pool_unlabelled(
+            found.reference, found.current, groups=groups, strata=strata, **settings
+        )
+        return Admitted(models, pooled, "none", found.known)
+    own_groups, own_strata = found.designs
     pooled = pool_samples(
-        reference, current, target=target, task=task, groups=groups, strata=strata,
-        prediction=prediction, loss=loss, rng=rng, kind=models.kind,
+        found.reference, found.labelled, groups=own_groups, strata=own_strata, **settings
+    )
+    settings["task"] = None if pooled.pool.task == "density" else pooled.pool.task
+    everything = pool_unlabelled(
+        found.reference, found.current, groups=groups, strata=strata,
+        classes=pooled.pool.classes, **settings,
     )  # fmt: skip
-    return models, pooled
+    return Admitted(models, pooled, "some", found.known, everything)
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What is asked besides the models and the samples."""
-
-    settings: PermutationSettings
-    train_share: float
-    equivalence_margin: float | None
-    not_worse_than: float | None
-    drivers: bool
+def compare_admitted(admitted: Admitted, asked: Asked) -> Comparison:
+    """Compare samples that have come through the door, whatever labels current has."""
+    if admitted.labels == "none":
+        return compare_unlabelled(admitted.models, admitted.pooled, asked, admitted.known)
+    return compare_pooled(admitted, asked)
 
 
-def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Comparison:
-    """Compare samples that have come through the door."""
-    check_samples(pooled, plan.settings.alpha)
-    inputs = _input_test(pooled, plan.settings)  # its distances are gone when gradients come
-    answers = ask(models, pooled, plan.settings, train_share=plan.train_share)
+def compare_pooled(admitted: Admitted, asked: Asked) -> Comparison:
+    """Compare samples of which both have labels, or neither needs any."""
+    models, pooled, settings = admitted.models, admitted.pooled, asked.settings
+    check_samples(pooled, settings.alpha)
+    inputs = input_test(pooled, settings)  # its distances are gone when gradients come
+    answers = ask(models, pooled, settings, train_share=asked.train_share)
     leading = answers.leading
     found = replace(
-        _judge(answers, pooled, plan.settings.alpha),
+        _judge(answers, pooled, settings.alpha),
         input_test=inputs,
         warnings=data_warnings(pooled, answers, models),
-        labels=None if pooled.pool.y is None else "all",
+        labels=admitted.labels,
     )
     if models.given is not None and not isinstance(models.given, Trained):
         found = replace(found, notes={**found.notes, "trained on": USERS_WORD})
-    if plan.equivalence_margin is not None or plan.not_worse_than is not None:
-        _require_held_out(leading.held_out)
+    if asked.margins:
+        require_held_out(leading.held_out)
         shown = margin_tests(
-            leading.prepared, leading.samples, plan.settings.alpha,
-            equivalence_margin=plan.equivalence_margin, not_worse_than=plan.not_worse_than,
+            leading.prepared, leading.samples, settings.alpha,
+            equivalence_margin=asked.equivalence_margin, not_worse_than=asked.not_worse_than,
         )  # fmt: skip
         found = replace(found, equivalence=shown[0], not_worse=shown[1])
-    return _explained(found, answers, pooled, plan.settings) if plan.drivers else found
+    if admitted.everything is not None and admitted.known is not None:
+        found = with_unlabelled_rows(
+            found, answers, admitted.everything, admitted.known, settings, moved=asked.drivers
+        )
+    return _explained(found, answers, pooled, settings) if asked.drivers else found
 
 
 def _explained(
@@ -237,29 +297,6 @@ def _explained(
     notes = dict(found.notes) | ({} if why.note is None else {"split": why.note})
     moved = moved_columns(pooled, settings)
     return replace(found, drivers=carriers, split=why.split, input_columns=moved, notes=notes)
-
-
-def _require_held_out(held_out: bool) -> None:
-    if not held_out:
-        raise InputError(
-            "a margin needs out-of-fold losses, got in-sample losses (folds=None); ask for folds."
-        )
-
-
-def _input_test(pooled: PooledSamples, settings: PermutationSettings) -> TwoSampleResult | None:
-    """The test of the inputs without a model, on the first rows of each side of the pool."""
-    if not pooled.pool.rows.shape[1]:
-        return None
-    return run_test(Inputs(), pooled.part(_input_rows(pooled)), settings)[0]
-
-
-def _input_rows(pooled: PooledSamples) -> NDArray[np.intp]:
-    """At most `INPUT_ROWS` random rows per sample, drawn within strata so that pairs stay whole."""
-    order = np.arange(len(pooled.pool))
-    if pooled.pool.strata is not None:
-        order = np.argsort(pooled.pool.strata, kind="stable")
-    sides = (order[pooled.is_p[order]], order[~pooled.is_p[order]])
-    return np.sort(np.concatenate([side[:INPUT_ROWS] for side in sides]))
 
 
 def _judge(answers: Answers, pooled: PooledSamples, alpha: float) -> Comparison:

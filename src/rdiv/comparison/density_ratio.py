@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.models.boosting import FEW_BINS, MANY_COLUMNS
+from rdiv.models.cross_fit import fold_of_rows, fold_units
+from rdiv.samples.pool import Pool
 
-__all__ = ["DensityRatio", "density_ratio"]
+__all__ = ["DensityRatio", "density_ratio", "ratio_folds"]
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +46,19 @@ class DensityRatio:
     weights: Floats
     effective_rows: float
     covered: float
+
+
+def ratio_folds(pool: Pool, rng: np.random.Generator) -> NDArray[np.intp] | None:
+    """The fold of each row for `density_ratio`; None where all rows are the same.
+
+    Examples
+    --------
+    >>> pool = Pool(np.array([[0.0], [1.0], [1.0]]))
+    >>> print(sorted(set(ratio_folds(pool, np.random.default_rng(0)).tolist())))
+    [0, 1]
+    """
+    folds = min(FOLDS, len(fold_units(pool)))
+    return None if folds < 2 else fold_of_rows(pool, folds, rng)
 
 
 def density_ratio(

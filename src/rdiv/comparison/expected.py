@@ -9,7 +9,8 @@ Nothing here sees a current loss.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,9 @@ FEWEST_ROWS = 50
 
 MOST_ROWS = 50_000
 """Rows that a regression of the loss is fitted to at most."""
+
+LEAF, FEWEST_IN_LEAF = 40, 5
+"""Rows in a leaf of the regression, and fewest where part A is small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +93,12 @@ class LossRegression:
         The model in use, whose predictions g looks at; None where it predicts nothing.
     losses : (m,) array
         Losses of part A, of fits that did not see the row.
-    of_features, of_inputs : callable
-        The regressions of the losses on inputs and predictions, and on the inputs alone.
+    of_features : callable
+        The regression of the losses on inputs and predictions, ``(m, f)`` to ``(m,)``.
+    rng : Generator
+        For `of_inputs`, which is fitted when it is needed.
+    leaf : int
+        Fewest rows of a leaf.
 
     Examples
     --------
@@ -107,11 +115,22 @@ class LossRegression:
     fitted: FittedModel | None
     losses: Floats
     of_features: Callable[[Floats], Floats]
-    of_inputs: Callable[[Floats], Floats]
+    rng: np.random.Generator = field(repr=False)
+    leaf: int = LEAF
+
+    @cached_property
+    def of_inputs(self) -> Callable[[Floats], Floats]:
+        """The regression of the losses on the inputs alone, to explain g by columns."""
+        return _fit(_inputs(self.part), self.losses, self.rng, self.leaf)
 
     def of(self, pool: Pool) -> Floats:
-        """The expected loss of every row, ``(n,)``; rows of one content have one."""
-        return check_losses(self.of_features(self.features(pool)), pool, "the expected loss")
+        """The expected loss of every row, ``(n,)``; rows of one content have one.
+
+        None is smaller or larger than all losses of part A.
+        """
+        values = self.of_features(self.features(pool))
+        values = np.clip(values, self.losses.min(), self.losses.max())
+        return check_losses(values, pool, "the expected loss")
 
     def features(self, pool: Pool) -> Floats:
         """What g looks at, ``(n, f)``: the inputs as numbers, then the predictions."""
@@ -125,15 +144,28 @@ class LossRegression:
         )
 
 
-def learn_from_part(learned: TrainedOnReference, rng: np.random.Generator) -> LossRegression | None:
+def learn_from_part(
+    learned: TrainedOnReference, rng: np.random.Generator, *, left_out: bool = False
+) -> LossRegression | None:
     """For a model trained on part A: from the out-of-fold losses of part A.
 
     None where part A has too few rows.
+
+    Parameters
+    ----------
+    learned : TrainedOnReference
+    rng : Generator
+    left_out : bool
+        For rows without labels: a small part A is read more finely, and a row that stands in it
+        gets the prediction of a fit without it, as it gets its loss. The rows must then all have
+        keys without a target.
     """
-    left_out, part = learned.left_out, learned.trained
-    if left_out is None or len(part) < FEWEST_ROWS:
+    folds, part = learned.left_out, learned.trained
+    if folds is None or len(part) < FEWEST_ROWS:
         return None
-    return _regression(part, left_out, learned.fitted, left_out.losses(part), rng)
+    fitted: FittedModel = learned if left_out else learned.fitted
+    leaf = leaf_of(len(part)) if left_out else LEAF
+    return _regression(part, folds, fitted, folds.losses(part), rng, leaf)
 
 
 def learn_from_rows(
@@ -146,19 +178,34 @@ def learn_from_rows(
     if len(part) < FEWEST_ROWS:
         return None
     losses = check_losses(losses_of(fitted, part), part, "the model in use")
-    return _regression(part, fitted, fitted, losses, rng)
+    return _regression(part, fitted, fitted, losses, rng, leaf_of(len(part)))
+
+
+def leaf_of(rows: int) -> int:
+    """Fewest rows of a leaf of g, by how many it is learned from.
+
+    Examples
+    --------
+    >>> print([leaf_of(rows) for rows in (60, 300, 5000)])
+    [5, 20, 40]
+    """
+    return min(LEAF, max(FEWEST_IN_LEAF, rows // 15))
 
 
 def _regression(
-    part: Pool, own: FittedModel, fitted: FittedModel, losses: Floats, rng: np.random.Generator
+    part: Pool,
+    own: FittedModel,
+    fitted: FittedModel,
+    losses: Floats,
+    rng: np.random.Generator,
+    leaf: int,
 ) -> LossRegression:
     """Regress the losses of part A on what is known of its rows.
 
     `own` is the model that gave these losses, `fitted` the one that predicts other rows.
     """
-    known = _features(part, own), _inputs(part)
-    of_features, of_inputs = (_fit(x, losses, rng) for x in known)
-    return LossRegression(part, fitted, losses, of_features, of_inputs)
+    g = _fit(_features(part, own), losses, rng, leaf)
+    return LossRegression(part, fitted, losses, g, rng, leaf)
 
 
 def _cross_fitted(answer: Answer, rng: np.random.Generator) -> ExpectedLoss | None:
@@ -199,7 +246,9 @@ def _inputs(pool: Pool) -> Floats:
     return x if np.isfinite(x).all() else np.where(np.isfinite(x), x, np.nan)
 
 
-def _fit(x: Floats, losses: Floats, rng: np.random.Generator) -> Callable[[Floats], Floats]:
+def _fit(
+    x: Floats, losses: Floats, rng: np.random.Generator, leaf: int = LEAF
+) -> Callable[[Floats], Floats]:
     """A regression of the losses; of a random choice of the rows where there are very many."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -208,7 +257,7 @@ def _fit(x: Floats, losses: Floats, rng: np.random.Generator) -> Callable[[Float
         mean = float(losses.mean())
         return lambda more: np.full(len(more), mean)
     booster: Any = HistGradientBoostingRegressor(
-        max_iter=60, learning_rate=0.05, max_leaf_nodes=15, min_samples_leaf=40,
+        max_iter=60, learning_rate=0.05, max_leaf_nodes=15, min_samples_leaf=leaf,
         l2_regularization=1.0, early_stopping=False, random_state=int(rng.integers(2**31)),
         max_bins=FEW_BINS if x.shape[1] > MANY_COLUMNS else 255,
     )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 
 from rdiv.comparison.questions import Answer
 from rdiv.comparison.verdicts import Direction
+from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import Interval
 from rdiv.inference.level_runs import best_run
@@ -118,7 +119,7 @@ def why_no_runs(
         return f"more than {MOST_LEVELS} levels"
     if strata is not None:
         return "strata"
-    known = [as_sample(sample, name).x for name, sample in samples.items()]
+    known = [as_sample(sample, name, missing=True).x for name, sample in samples.items()]
     if any(isinstance(x, DatasetRows) for x in known):
         return "datasets that cannot be joined"
     if sum(len(x) for x in known) > MOST_ROWS:
@@ -142,12 +143,14 @@ def joined(samples: Sequence[Any]) -> Any:
     >>> print(joined([np.zeros((2, 3)), np.ones((4, 3))]).shape)
     (6, 3)
     """
-    known = [as_sample(sample, "current") for sample in samples]
+    known = [as_sample(sample, "current", missing=True) for sample in samples]
     if isinstance(known[0].x, np.ndarray):
         x: Any = np.concatenate([one.x for one in known])
     else:
         x = reduce(stack, [one.x for one in known]).to_native()
     targets = [one.y for one in known if one.y is not None]
+    if 0 < len(targets) < len(known):
+        raise InputError("some samples have a target and others none.")
     return (x, np.concatenate(targets)) if targets else x
 
 

@@ -27,6 +27,7 @@ from rdiv.samples.arguments import check_settings
 from rdiv.samples.frames import as_frame, is_frame, python_values
 from rdiv.samples.grouping import FEWEST_UNITS, Design
 from rdiv.samples.logged import Prediction
+from rdiv.samples.missing_labels import separate_labels
 from rdiv.samples.pooling import resolve_seed
 from rdiv.samples.sample import as_sample
 from rdiv.threads import one_thread
@@ -104,14 +105,15 @@ def compare_many(
         n_resamples=DEFAULT_RESAMPLES if n_resamples is None else n_resamples,
     )  # fmt: skip
     reference, samples = _levels(reference, current, by, (target, groups, strata))
-    sizes = {name: len(as_sample(sample, name).x) for name, sample in samples.items()}
+    sizes = {name: len(as_sample(sample, name, missing=True).x) for name, sample in samples.items()}
     short = {name: _shortage(samples[name], rows, groups) for name, rows in sizes.items()}
     tested = [name for name in sizes if short[name] is None]
     if not tested:
         reasons = ", ".join(f"{name} has {why}" for name, why in list(short.items())[:3])
         raise InputError(f"there is no level to compare: {reasons}; give larger ones.")
     own = {name: samples[name] for name in tested}
-    whole, no_runs = _in_a_row(own, groups, strata)
+    labels = (reference, target, loss)
+    whole, no_runs = _in_a_row(own, labels, groups, strata)
     members = len(tested) + (no_runs is None)
     family = Family(members, alpha, correction, n_resamples, resolve_seed(rng))
     settings: dict[str, Any] = {
@@ -135,7 +137,7 @@ def compare_many(
     if no_runs is None:
         tested_sizes = {name: sizes[name] for name in found}
         if len(found) < len(tested):
-            whole, _ = _in_a_row({name: own[name] for name in found}, groups, strata)
+            whole, _ = _in_a_row({name: own[name] for name in found}, labels, groups, strata)
         run = _run_of_levels(reference, whole, tested_sizes, settings, next(iter(found.values())))
     judged = family.judged(found, run)
     levels = [judged.get(name, Level(name, sizes[name], skipped=short[name])) for name in sizes]
@@ -385,16 +387,24 @@ def _compare(what: str, reference: Any, current: Any, settings: dict[str, Any]) 
 
 
 def _in_a_row(
-    samples: Mapping[str, Any], groups: str | None, strata: str | None
+    samples: Mapping[str, Any],
+    labels: tuple[Any, str | None, str | None],
+    groups: str | None,
+    strata: str | None,
 ) -> tuple[Any, str | None]:
     """All levels as one sample, or why they are not tested in a row."""
     why = why_no_runs(samples, groups=groups, strata=strata)
     if why is not None:
         return None, why
     try:
-        return joined(list(samples.values())), None
+        whole = joined(list(samples.values()))
     except ValueError:
         return None, "levels with different columns or types"
+    reference, target, loss = labels
+    found = separate_labels(reference, whole, target=target, loss=loss)
+    if found is not None and found.labels != "all":
+        return None, "rows without labels"
+    return whole, None
 
 
 def _run_of_levels(
@@ -410,18 +420,18 @@ def _run_of_levels(
     given = {name: settings[name] for name in (*names, "strata", "rng", "n_jobs")}
     permutations = PermutationSettings(settings["alpha"], settings["n_resamples"])
     with one_thread():
-        models, pooled = admit(
+        admitted = admit(
             reference, whole,
             task=settings["task"] if task == "density" else task, **given,
         )  # fmt: skip
-        share = settings["train_share"]
-        answer = leading_answer(models, pooled, permutations, train_share=share)
+        share, pooled = settings["train_share"], admitted.pooled
+        answer = leading_answer(admitted.models, pooled, permutations, train_share=share)
         return judge_runs(answer, sizes, permutations)
 
 
 def _level(name: str, one: Comparison, adjusted: dict[str, float], alpha: float) -> Level:
     questions = {name: pvalue for name, pvalue in adjusted.items() if name != "together"}
-    verdict = verdict_of(questions, adjusted["together"], alpha, one.leading)
+    verdict = verdict_of(questions, adjusted["together"], alpha, one.leading, one.labels)
     rows = one.results[one.leading].n_q
     return Level(name, rows, verdict=verdict, adjusted_pvalues=adjusted, comparison=one)
 

@@ -11,7 +11,7 @@ from typing import Any
 from rdiv.comparison.level_runs import FEWEST_LEVELS, LevelRun
 from rdiv.comparison.result import Comparison
 from rdiv.comparison.sentences import asymptotic_because, further_looks, level_remark
-from rdiv.comparison.verdicts import VERDICTS, Direction, Verdict
+from rdiv.comparison.verdicts import RISK_SHIFTS, VERDICTS, Direction, Verdict
 from rdiv.inference.multiplicity import Correction
 from rdiv.results import SCHEMA, as_json, plain
 
@@ -57,10 +57,10 @@ class Level:
 
     @property
     def direction(self) -> Direction | None:
-        """Whether the mean loss got worse or better, for a risk shift."""
-        if self.verdict != "risk shift" or self.comparison is None:
+        """Whether the mean loss got worse or better, for a risk shift, or is expected to."""
+        if self.verdict not in RISK_SHIFTS or self.comparison is None:
             return None
-        return "worse" if self.comparison.leading_gap > 0 else "better"
+        return self.comparison.lean
 
     def line(self) -> str:
         """The level in one line."""
@@ -73,7 +73,9 @@ class Level:
         words = f"{self.verdict}, {self.direction}" if self.direction else str(self.verdict)
         margins = [test for test in (one.equivalence, one.not_worse) if test is not None]
         shown = [f"; {'' if test.shown else 'not '}shown {_claim(test)}" for test in margins]
-        p, gap = self.adjusted_pvalues["together"], f"gap {one.leading_gap:+.3g}{span}"
+        kind = "expected gap" if one.labels == "none" else "gap"
+        known = f"{one.leading_gap:+.3g}{span}" if one.leading_gap is not None else "unknown"
+        p, gap = self.adjusted_pvalues["together"], f"{kind} {known}"
         return f"{words}; {gap}, p = {p:.3g}, {self.rows} rows{''.join(shown)}"
 
     def remark(self) -> str:
@@ -102,6 +104,8 @@ class Level:
 
 def _word(level: Level) -> str:
     kinds = {"hidden shift": "hidden", "shift, kind not established": "kind not established"}
+    if level.verdict == "expected risk shift":
+        return f"expected {level.direction or 'change'}"
     return level.direction or kinds[str(level.verdict)]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdiv.comparison import sentences
+from rdiv.comparison.expected_gap import ExpectedGap
 from rdiv.comparison.loss_summary import LossSummary
 from rdiv.comparison.margins import MarginTest
 from rdiv.comparison.questions import Retraining
@@ -19,9 +20,12 @@ from rdiv.drivers.result import Drivers
 from rdiv.inference.intervals import Interval
 from rdiv.results import SCHEMA, TwoSampleResult, as_json, plain
 from rdiv.samples.frames import new_frame
+from rdiv.samples.missing_labels import Labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from rdiv.comparison.partly_labelled import PartlyLabelled
 
 __all__ = ["Comparison"]
 
@@ -32,17 +36,19 @@ class Comparison:
 
     Parameters
     ----------
-    verdict : {"risk shift", "hidden shift", "shift, kind not established", "no shift"}
+    verdict : str
         "risk shift": the model in use does worse, or better, on current (where no model in use was
         measured: the model that has seen both samples). "hidden shift": only the shared questions
         found a difference. "shift, kind not established": all questions together did, none alone.
+        "expected risk shift": no current row has a label, and the loss to be expected differs.
         "no shift" does not show that there is none: `smallest_detectable_gap` says how large a gap
         would have been found.
     pvalue : float
         The p-value of all questions at once.
     gap : float, optional
         Mean loss of the model in use on current minus that on reference; positive is worse. None
-        when this was not asked.
+        when this was not asked. Where no current row has a label it is the expected gap (None where
+        inputs do not overlap), where some have one that of all current rows.
     gap_interval : Interval, optional
         Confidence interval of the gap on future rows.
     shared_gap : float, optional
@@ -70,8 +76,15 @@ class Comparison:
     warnings : tuple of str
         Sentences about the data that the reader must know: a column that tells the files apart,
         few rows, rows that stand in both files, in-sample losses.
-    labels : {"all"}, optional
+    labels : {"all", "some", "none"}, optional
         How many of the current rows have a label; None without a target.
+    expected : ExpectedGap, optional
+        Where no current row has a label: the expected gap, and how much of current it covers.
+    labelled : PartlyLabelled, optional
+        Where some current rows have a label: what the others add, and how many labels are lacking.
+    prediction_columns : tuple of MovedColumn, optional
+        Where labels are missing: how the predictions of the model in use moved; not part of the
+        verdict.
     input_test : TwoSampleResult, optional
         A test of the inputs without a model, for context; it is not part of the verdict.
     input_columns : tuple of MovedColumn, optional
@@ -110,7 +123,10 @@ class Comparison:
     retraining: Retraining | None = None
     split: Split | None = None
     warnings: tuple[str, ...] = ()
-    labels: str | None = None
+    labels: Labels | None = None
+    expected: ExpectedGap | None = None
+    labelled: PartlyLabelled | None = None
+    prediction_columns: tuple[MovedColumn, ...] | None = None
     input_test: TwoSampleResult | None = None
     input_columns: tuple[MovedColumn, ...] | None = None
     drivers: Drivers | None = None
@@ -135,11 +151,23 @@ class Comparison:
         return "in-use" if "in-use" in self.results else "r-div"
 
     @property
-    def leading_gap(self) -> float:
-        """The gap of the leading question."""
-        gap = self.shared_gap if self.gap is None else self.gap
-        assert gap is not None
-        return gap
+    def leading_gap(self) -> float | None:
+        """The gap of the leading question; None for an expected one without overlap."""
+        return self.shared_gap if self.gap is None else self.gap
+
+    @property
+    def lean(self) -> Direction | None:
+        """Whether the mean loss is higher or lower on current, shown or not.
+
+        None where that is unknown: an expected gap without overlap, or of another sign than the
+        difference that was tested.
+        """
+        gap, test = self.leading_gap, self.results[self.leading]
+        if gap is None:
+            return None
+        if self.labels == "none" and test.risk_p is not None and test.risk_q is not None:
+            gap = gap if (gap > 0) == (test.risk_q > test.risk_p) else 0.0
+        return None if gap == 0 and self.labels == "none" else "worse" if gap > 0 else "better"
 
     @property
     def leading_interval(self) -> Interval | None:
@@ -183,6 +211,9 @@ class Comparison:
         shared, moved = self.results.get("r-div"), None
         if self.input_columns is not None:
             moved = [column.fields() for column in self.input_columns]
+        predicted = None
+        if self.prediction_columns is not None:
+            predicted = [column.fields() for column in self.prediction_columns]
         return {
             "schema": SCHEMA,
             **plain(
@@ -197,6 +228,8 @@ class Comparison:
                     "retraining": _fields(self.retraining),
                     "split": _fields(self.split),
                     "labels": self.labels,
+                    "expected": _fields(self.expected),
+                    "labelled": _fields(self.labelled),
                     "advice": self.advice,
                     "warnings": list(self.warnings),
                     "smallest_detectable_gap": self.smallest_detectable_gap,
@@ -210,6 +243,7 @@ class Comparison:
                     "results": {name: result.fields() for name, result in self.results.items()},
                     "input_test": None if self.input_test is None else self.input_test.fields(),
                     "input_columns": moved,
+                    "prediction_columns": predicted,
                     "equivalence": _fields(self.equivalence),
                     "not_worse": _fields(self.not_worse),
                     "drivers": _fields(self.drivers),
@@ -267,7 +301,9 @@ class Comparison:
         return plot_gaps(self, ax)
 
 
-def _fields(part: Drivers | MarginTest | Retraining | Split | None) -> dict[str, Any] | None:
+def _fields(
+    part: Drivers | ExpectedGap | MarginTest | PartlyLabelled | Retraining | Split | None,
+) -> dict[str, Any] | None:
     return None if part is None else part.fields()
 
 

@@ -12,6 +12,17 @@ from dataclasses import replace
 from math import isinf
 from typing import TYPE_CHECKING
 
+from rdiv.comparison.label_sentences import (
+    expected_advice,
+    expected_carriers,
+    expected_finding,
+    expected_gap_lines,
+    label_remarks,
+    labelled_lines,
+    no_expected_finding,
+    prediction_words,
+)
+from rdiv.comparison.verdicts import RISK_SHIFTS
 from rdiv.names import visible
 from rdiv.remarks import IN_SAMPLE
 
@@ -60,6 +71,9 @@ IDENTICAL = "The two samples hold the same rows."
 
 _BADGES = {
     "worse": "\u25b2 Risk shift, worse",
+    "expected worse": "\u25b3 Expected risk shift, worse",
+    "expected better": "\u25bd Expected risk shift, better",
+    "expected": "\u25b3 Expected risk shift",
     "better": "\u25bc Risk shift, better",
     "hidden": "\u25c6 Hidden shift",
     "unclear": "\u25c7 Shift, kind not established",
@@ -83,6 +97,8 @@ def tone(verdict: str, direction: str | None) -> str:
     >>> print(tone("risk shift", "better"), tone("no shift", None))
     better none
     """
+    if verdict == "expected risk shift":
+        return f"expected {direction}" if direction else "expected"
     return (direction or "worse") if verdict == "risk shift" else _TONES.get(verdict, "none")
 
 
@@ -154,6 +170,7 @@ def headline(found: Comparison) -> str:
         "hidden shift": _hidden_shift,
         "shift, kind not established": _unclear_shift,
         "risk shift": _risk_shift,
+        "expected risk shift": _expected_shift,
     }
     return visible(says[found.verdict](found))
 
@@ -162,6 +179,8 @@ def _no_shift(found: Comparison) -> str:
     if found.notes.get("identical"):
         return "No shift found: the two samples hold the same rows."
     model, gap = leading_model(found), found.smallest_detectable_gap
+    if found.labels == "none":
+        return no_expected_finding(found, model, _loss(found))
     if isinf(gap):
         return (
             f"No shift found for {model}; no gap in {_loss(found)} can be named that would have "
@@ -180,6 +199,10 @@ def _risk_shift(found: Comparison) -> str:
         more = "more" if found.direction == "worse" else "less"
         return f"Risk shift: current rows surprise {model} {more}: {_loss(found)} {losses}."
     return f"Risk shift: {model} does {found.direction} on current: {_loss(found)} {losses}."
+
+
+def _expected_shift(found: Comparison) -> str:
+    return expected_finding(found, leading_model(found), _loss(found))
 
 
 def _hidden_shift(found: Comparison) -> str:
@@ -223,6 +246,9 @@ def _shared_loss(found: Comparison) -> str:
 
 def advice(found: Comparison) -> str:
     """What to do about it, from the questions and what retraining would win."""
+    expected = found.labels == "none" or found.verdict == "expected risk shift"
+    if expected and not found.notes.get("identical"):
+        return expected_advice(found)
     if found.verdict == "risk shift" and found.direction == "better":
         return (
             "The current rows are easier for this model. Check why before you trust it: an easier "
@@ -355,6 +381,7 @@ def details(found: Comparison) -> list[str]:
         *(f"warning: {text}" for text in found.warnings),
         f"advice: {found.advice}",
         *_gap_lines(found),
+        *labelled_lines(found),
         *([] if split is None else [f"why: {split}"]),
         *([] if retrained is None else [f"retraining: {_loss(found)} {retrained}"]),
         *_pvalue_lines(found),
@@ -364,6 +391,7 @@ def details(found: Comparison) -> list[str]:
         f"rows: {test.n_p} reference{_trained(test)}, {test.n_q} current; "
         f"{'' if _is_logged(test) else 'task: ' + test.notes['task'] + '; '}seed {test.seed}",
         *_inputs(found),
+        *(f"predictions moved: {text}" for text in prediction_words(found)),
         *(f"moved: {text}" for text in moved_words(found)),
         *_carriers(found),
     ]
@@ -377,11 +405,15 @@ def _trained(test: TwoSampleResult) -> str:
 
 def _gap_lines(found: Comparison) -> list[str]:
     lines = []
+    if found.labels == "none":
+        return expected_gap_lines(found, _loss(found), _in_use(found.results["in-use"]))
     if found.gap is not None:
         test = found.results["in-use"]
+        losses = _from_to(test)
+        if found.labels == "some":  # the test is that of the labelled rows alone
+            losses = f"{test.risk_p:.4g} -> {(test.risk_p or 0.0) + found.gap:.4g}"
         lines.append(
-            f"gap in use: {found.gap:+.4g} ({_loss(found)} {_from_to(test)}), "
-            f"{_interval(found, 'in-use')}"
+            f"gap in use: {found.gap:+.4g} ({_loss(found)} {losses}), {_interval(found, 'in-use')}"
         )
         lines.append(f"model in use: {_in_use(test)}")
     if found.shared_gap is not None:
@@ -423,6 +455,9 @@ def verdict_remarks(found: Comparison) -> list[str]:
         remarks.append(str(found.notes["in use"]))
     if "trained on" in found.notes:
         remarks.append(str(found.notes["trained on"]))
+    remarks += label_remarks(found)
+    if found.labels == "none":
+        return remarks
     if "r-div" not in found.results:
         remarks.append(f"what {SHARED_MODEL} would do was not asked")
     elif "score" not in found.results:
@@ -430,7 +465,9 @@ def verdict_remarks(found: Comparison) -> list[str]:
     covers = found.leading_interval is not None and _covers_0(found.leading_interval)
     if test.rejected and found.verdict != "risk shift":
         excluding = (
-            "" if covers or found.leading_interval is None else ", so its interval excludes 0"
+            ""
+            if covers or found.leading_interval is None or found.labels == "some"
+            else ", so its interval excludes 0"
         )
         remarks.append(
             f"{found.leading} alone would reject{excluding}, but over all questions the evidence "
@@ -474,13 +511,13 @@ def level_remark(interval: Interval | None, verdict: str, pvalue: float) -> str:
     >>> print(level_remark(Interval(0.1, 0.9), "no shift", 0.08)[:48])
     its interval excludes 0, but over all levels and
     """
-    if interval is None or _covers_0(interval) == (verdict != "risk shift"):
+    if interval is None or _covers_0(interval) == (verdict not in RISK_SHIFTS):
         return ""
-    if verdict == "risk shift":
+    if verdict in RISK_SHIFTS:
         return (
-            f"a risk shift was shown (p = {pvalue:.3g}), but its interval covers 0: the interval "
-            "holds for all levels at once and is wider where losses are skewed or few. How large "
-            "the gap is remains uncertain"
+            f"{'an' if verdict[0] == 'e' else 'a'} {verdict} was shown (p = {pvalue:.3g}), but its "
+            "interval covers 0: the interval holds for all levels at once and is wider where "
+            "losses are skewed or few. How large the gap is remains uncertain"
         )
     return (
         f"its interval excludes 0, but over all levels and questions the evidence is p = "
@@ -586,6 +623,8 @@ def moved_words(found: Comparison, most: int = 3) -> list[str]:
 
 def inputs_matter(found: Comparison) -> bool:
     """Whether the inputs that moved were shown to change the loss, so that columns can be named."""
+    if found.labels == "none":
+        return found.gap_interval is not None and not _covers_0(found.gap_interval)
     if found.split is None:
         density = found.results[found.leading].notes["task"] == "density"
         return density and found.verdict == "risk shift"
@@ -611,5 +650,7 @@ def _carriers(found: Comparison) -> list[str]:
     if carriers is None:
         return []
     if found.direction is None:
-        return carriers.lines()
-    return carriers.lines("current" if found.direction == "worse" else "reference")
+        lines = carriers.lines()
+    else:
+        lines = carriers.lines("current" if found.direction == "worse" else "reference")
+    return expected_carriers(lines) if found.labels == "none" else lines

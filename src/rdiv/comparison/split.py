@@ -8,14 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.comparison.density_ratio import FOLDS, DensityRatio, density_ratio
+from rdiv.comparison.density_ratio import DensityRatio, density_ratio, ratio_folds
 from rdiv.comparison.expected import ExpectedLoss
 from rdiv.comparison.questions import Answer
 from rdiv.inference.intervals import Estimate
 from rdiv.inference.mean_difference import difference_of_means
-from rdiv.models.cross_fit import fold_of_rows
 
-__all__ = ["FEWEST_EFFECTIVE", "LEAST_COVERED", "Split", "residual_variance", "split_gap"]
+__all__ = [
+    "FEWEST_EFFECTIVE",
+    "LEAST_COVERED",
+    "Split",
+    "no_overlap",
+    "residual_variance",
+    "split_gap",
+]
 
 Floats = NDArray[np.float64]
 
@@ -78,10 +84,12 @@ def split_gap(
     (`residual_variance`).
     """
     samples = answer.samples
-    fold = fold_of_rows(samples.pool, FOLDS, rng)
+    fold = ratio_folds(samples.pool, rng)
+    if fold is None:
+        return "all rows have the same inputs, so the gap was not split"
     ratio = density_ratio(expected.features, samples.is_p, fold, rng)
     if ratio.effective_rows < FEWEST_EFFECTIVE or ratio.covered < LEAST_COVERED:
-        return _no_overlap(ratio)
+        return no_overlap(ratio)
     is_p, losses, g = samples.is_p, answer.losses, expected.values
     rest, weights = losses - g, ratio.weights
     groups = samples.pool.groups
@@ -125,7 +133,8 @@ def residual_variance(losses: Floats, g: Floats) -> Floats:
     return variance
 
 
-def _no_overlap(ratio: DensityRatio) -> str:
+def no_overlap(ratio: DensityRatio) -> str:
+    """That samples do not overlap, with the numbers that say so."""
     return (
         "no overlap: the inputs of the samples differ so much that no loss at equal inputs can be "
         f"compared ({ratio.effective_rows:.0f} effective reference rows, {100 * ratio.covered:.0f} "

@@ -8,18 +8,28 @@ from typing import Literal
 
 from rdiv.results import TwoSampleResult
 
-__all__ = ["VERDICTS", "Direction", "Verdict", "closed_testing", "verdict_of"]
+__all__ = ["RISK_SHIFTS", "VERDICTS", "Direction", "Verdict", "closed_testing", "verdict_of"]
 
-Verdict = Literal["risk shift", "hidden shift", "shift, kind not established", "no shift"]
+Verdict = Literal[
+    "risk shift",
+    "expected risk shift",
+    "hidden shift",
+    "shift, kind not established",
+    "no shift",
+]
 Direction = Literal["worse", "better"]
 
 VERDICTS: tuple[Verdict, ...] = (
     "risk shift",
+    "expected risk shift",
     "hidden shift",
     "shift, kind not established",
     "no shift",
 )
 """All verdicts, the most serious first."""
+
+RISK_SHIFTS: tuple[Verdict, ...] = ("risk shift", "expected risk shift")
+"""Verdicts about the mean loss of the model in use."""
 
 QUESTIONS = ("in-use", "r-div", "score")
 
@@ -62,9 +72,15 @@ def closed_testing(results: Mapping[str, TwoSampleResult]) -> tuple[dict[str, fl
 
 
 def verdict_of(
-    adjusted: Mapping[str, float], together: float, alpha: float, leading: str
+    adjusted: Mapping[str, float],
+    together: float,
+    alpha: float,
+    leading: str,
+    labels: str | None = None,
 ) -> Verdict:
     """The verdict; `leading` is the question that a risk shift is about.
+
+    Where no current row has a label (`labels` is ``"none"``), a risk shift is an expected one.
 
     Examples
     --------
@@ -72,7 +88,7 @@ def verdict_of(
     hidden shift
     """
     if adjusted[leading] <= alpha:
-        return "risk shift"
+        return "expected risk shift" if labels == "none" else "risk shift"
     if min(adjusted.values()) <= alpha:
         return "hidden shift"
     return "shift, kind not established" if together <= alpha else "no shift"

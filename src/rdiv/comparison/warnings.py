@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rdiv.comparison.models import Models
-from rdiv.comparison.questions import Answers
+from rdiv.comparison.questions import Answer, Answers
 from rdiv.comparison.sentences import IDENTICAL, repeated_words, too_good_words
 from rdiv.errors import InputError
 from rdiv.inference.widened import skewed_mean
@@ -55,7 +55,8 @@ def data_warnings(pooled: PooledSamples, answers: Answers, models: Models) -> tu
     found += _few_rows(answers)
     found += _repeated(pooled)
     found += _broken_promise(models, pooled)
-    found += _too_good(models, pooled, answers)
+    if answers.in_use is not None:
+        found += _too_good(models, pooled, answers.in_use)
     if answers.shared is not None and not answers.shared.held_out:
         found.append(f"The losses of the shared model are in-sample: {IN_SAMPLE}.")
     return tuple(found)
@@ -81,23 +82,23 @@ def _repeated(pooled: PooledSamples) -> list[str]:
     return [repeated_words(count, rows)]
 
 
-def _too_good(models: Models, pooled: PooledSamples, answers: Answers) -> list[str]:
+def _too_good(models: Models, pooled: PooledSamples, in_use: Answer) -> list[str]:
     """A frozen model that does better on the reference than a copy that has not seen the row.
 
     The copy is cross-fitted on reference rows alone: a model trained on them gives itself away.
     """
     clone = same_model(models.given) if isinstance(models.given, Frozen) else None
     rows = np.flatnonzero(pooled.is_p)[: CLONE_ROWS[1]]
-    if clone is None or answers.in_use is None or len(rows) < CLONE_ROWS[0]:
-        return []
+    if clone is None or pooled.apart is not None or len(rows) < CLONE_ROWS[0]:
+        return []  # without labels on current the losses of the reference are not here
     part, folded = pooled.part(rows), CrossFit(clone, CLONE_FOLDS, repeats=1)
-    if loss_name(folded, part.pool) != answers.in_use.loss:
+    if loss_name(folded, part.pool) != in_use.loss:
         return []
     try:
         losses = losses_of(fit_model(folded, part.pool, part.stream("learn")), part.pool)
     except InputError:  # it cannot be trained on these rows
         return []
-    own, groups = answers.in_use.losses[rows], part.pool.groups
+    own, groups = in_use.losses[rows], part.pool.groups
     won = skewed_mean(own - losses, CLONE_ALPHA, groups)
     return [too_good_words(own.mean(), losses.mean())] if won.high < 0 else []
 

@@ -22,6 +22,7 @@ from rdiv.models.protocol import (
     fit_model,
     is_given,
     losses_of,
+    predictions_of,
 )
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import places_among
@@ -158,6 +159,24 @@ class TrainedOnReference:
         own = self.left_out.losses_left_out(part)
         losses[copies] = check_losses(own, part, "the model in use")
         return losses
+
+    def predictions(self, pool: Pool) -> NDArray[np.float64] | None:
+        """What the model predicts, ``(n, K)``; for a row in part A what a fit without it does.
+
+        None where the model does not say.
+        """
+        pool = pool.like(self.trained)
+        copies = self.copies(pool)
+        if not len(copies) or self.left_out is None:
+            return predictions_of(self.fitted, pool)
+        if len(copies) > FEW_COPIES * len(pool):
+            return self.left_out.predictions_left_out(pool)
+        found = predictions_of(self.fitted, pool)
+        own = self.left_out.predictions_left_out(pool.take(copies))
+        if found is not None and own is not None:
+            found = found.copy()
+            found[copies] = own
+        return found
 
     def copies(self, pool: Pool) -> NDArray[np.intp]:
         """Places of the rows that stand in part A, a few times at most."""

@@ -17,7 +17,7 @@ from rdiv.samples.input_features import InputCells, read_columns
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples
 
-__all__ = ["unusual_rows"]
+__all__ = ["NumbersInUnits", "in_units_of", "unusual_rows"]
 
 Floats = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ class _Look:
 
     @classmethod
     def of(cls, part: PooledSamples) -> _Look | None:
-        described = _numbers(part.pool, part.is_p)
+        described = in_units_of(part.pool, part.is_p)
         p, q = (described.values[side] for side in (part.is_p, ~part.is_p))
         if not p.shape[1] or len(p) <= NEIGHBOURS:
             return None
@@ -138,13 +138,15 @@ class _Look:
 
 
 @dataclass(frozen=True, eq=False)
-class _Numbers:
+class NumbersInUnits:
+    """Numbers of every row ``(n, k)``, and the input column that each was made from."""
+
     values: Floats
     owners: list[str]
 
 
-def _numbers(pool: Pool, is_p: NDArray[np.bool_]) -> _Numbers:
-    """All columns as numbers in units of the reference's spread."""
+def in_units_of(pool: Pool, is_p: NDArray[np.bool_]) -> NumbersInUnits:
+    """All columns as numbers, in units of their spread in some rows, such as the reference."""
     found: list[Floats] = []
     owners: list[str] = []
     for column in read_columns(pool):
@@ -152,7 +154,7 @@ def _numbers(pool: Pool, is_p: NDArray[np.bool_]) -> _Numbers:
         found += own
         owners += [column.name] * len(own)
     values = np.stack(found, axis=1) if found else np.zeros((len(pool), 0))
-    return _Numbers(values, owners)
+    return NumbersInUnits(values, owners)
 
 
 def _of_column(column: InputCells, is_p: NDArray[np.bool_]) -> list[Floats]:

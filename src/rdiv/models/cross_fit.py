@@ -22,6 +22,7 @@ from rdiv.models.protocol import (
     is_held_out,
     losses_of,
     owners_of,
+    predictions_of,
     probabilities_of,
     residuals_of,
     task_of,
@@ -175,10 +176,24 @@ class FittedCrossFit:
         """
         if self.others:
             return _mean([draw.losses_left_out(pool) for draw in self.draws])
+        return self._left_out(pool, [partial(losses_of, fit) for fit in self.fits])
+
+    def predictions_left_out(self, pool: Pool) -> NDArray[np.float64] | None:
+        """Predictions of any rows ``(n, K)``, each as in `losses_left_out`; None without them."""
+        few = pool.take(np.arange(min(1, len(pool))))
+        if predictions_of(self.fits[0], few) is None:
+            return None
+
+        def of(fit: FittedModel) -> PerRow:
+            return lambda part: np.asarray(predictions_of(fit, part))
+
+        return self._left_out(pool, [of(fit) for fit in self.fits])
+
+    def _left_out(self, pool: Pool, numbers: Sequence[PerRow]) -> NDArray[np.float64]:
+        """Numbers of any rows, from the fold that left a row, or what its key names, out."""
         at = places_among(pool.keys, self.pool.keys)
         named = (pool.keys[:, 0] % np.uint64(len(self.fits))).astype(np.intp)
-        fold = np.where(at < 0, named, self.fold[at])
-        return _by_fold(pool, fold, [partial(losses_of, fit) for fit in self.fits])
+        return _by_fold(pool, np.where(at < 0, named, self.fold[at]), numbers)
 
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         """Predicted probability of every class, ``(n, n_classes)``, where the model has them."""

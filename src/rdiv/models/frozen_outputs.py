@@ -138,6 +138,12 @@ class _Classes:
         wrong: NDArray[np.bool_] = _places(_predicted(self.model, pool), pool) != pool.y
         return wrong.astype(np.float64)
 
+    def predictions(self, pool: Pool) -> NDArray[np.float64]:
+        assert pool.classes is not None
+        found = _places(_predicted(self.model, pool), pool)
+        chosen: NDArray[np.float64] = (found[:, None] == np.arange(len(pool.classes))) * 1.0
+        return chosen
+
 
 @dataclass(frozen=True, eq=False)
 class _Values:

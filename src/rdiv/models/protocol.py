@@ -312,7 +312,8 @@ def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
     """The losses a model gave, refused if they are not one finite number per row.
 
     Rows with the same content get the same loss, that of the first of them: a loss that depends on
-    the position must not separate the samples.
+    the position must not separate the samples. Keys that do not know the target make no rows alike
+    whose targets differ.
     """
     values = np.asarray(losses, dtype=np.float64)
     if values.shape != (len(pool),):
@@ -325,4 +326,8 @@ def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
             f"{who} must give finite losses, got {bad} NaN or infinite of {len(pool)}; "
             "check the inputs or use a model with more regularisation."
         )
-    return values[pool.first_copy]
+    first = pool.first_copy
+    alike = np.ones(len(pool), dtype=bool)
+    for own in (pool.y, pool.loss):
+        alike &= True if own is None else own == own[first]
+    return np.where(alike, values[first], values)

@@ -121,7 +121,7 @@ class Trained:
         return FittedTrained(fit_model(self.model, table, own), table)
 
     def overlap(self, pool: Pool) -> int:
-        """How many rows of the training table stand in a pool too, target included.
+        """How many rows of the training table stand in a pool too, target included if it has one.
 
         Examples
         --------
@@ -132,7 +132,8 @@ class Trained:
         """
         table = self._table(pool)
         known = content_keys(_alike(pool, table).rows, (pool.y,))
-        return int((places_among(table.keys, known) >= 0).sum())
+        own = table.keys if pool.y is not None else table.rows.keys
+        return int((places_among(own, known) >= 0).sum())
 
     @cached_property
     def _sample(self) -> Sample:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS, choose
 from rdiv.errors import InputError
 from rdiv.models.protocol import is_held_out
+from rdiv.planning.labels import check_labels, plan_unlabelled
 from rdiv.planning.pilots import plan_from_losses, rows_of_current
 from rdiv.planning.result import Plan
 from rdiv.planning.simulation import simulated_curve, size_with_power
@@ -19,7 +20,8 @@ from rdiv.samples.grouping import Design
 from rdiv.samples.pooling import PooledSamples, pool_alone, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.threads import one_thread
-from rdiv.two_sample import check_level, labels, prepare
+from rdiv.two_sample import check_level, prepare
+from rdiv.two_sample import labels as spelled_out
 
 __all__ = ["plan"]
 
@@ -55,6 +57,7 @@ def plan(
     sizes: Sequence[int] | None = None,
     trials: int = 200,
     n_resamples: int = 199,
+    labels: Literal["all", "none"] = "all",
     rng: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
 ) -> Plan:
@@ -86,6 +89,10 @@ def plan(
         Rows of reference for which the curve is computed.
     trials, n_resamples : int
         Tests per size and permutations per test, for a simulation.
+    labels : {"all", "none"}
+        "none": current rows will have no labels, and the test is that of the losses to be expected
+        of them; the gap is then one that moved inputs make. The plan's notes say what the same
+        rows with labels would need.
     rng : int or Generator, optional
     n_jobs : int, optional
         Trials at a time; the result does not depend on it.
@@ -116,13 +123,14 @@ def plan(
         folds = DEFAULT_FOLDS
     folds = folds or None
     supervised = has_target(reference, target)
+    alone = current is None
+    check_labels(labels, alone=alone, supervised=supervised, discrepancy=discrepancy)
     choice = choose(discrepancy, model=model, folds=folds, supervised=supervised, n_jobs=n_jobs)
     given: dict[str, Any] = {
         "target": target, "task": task, "groups": groups, "strata": strata, "rng": rng,
         "kind": choice.kind,
     }  # fmt: skip
     with one_thread():
-        alone = current is None
         pooled = pool_alone(reference, **given) if alone else pool_samples(
             reference, current, **given
         )  # fmt: skip
@@ -131,7 +139,9 @@ def plan(
         share = ((n_q / n_p) or 1.0) if ratio is None else float(ratio)
         rows = _sizes(sizes, n_p)
         asked: dict[str, Any] = {"power": power, "alpha": alpha, "gap": gap}
-        if isinstance(test, RDivergence):
+        if isinstance(test, RDivergence) and labels == "none":
+            parts = plan_unlabelled(test.model, pooled, rows, share, **asked)
+        elif isinstance(test, RDivergence):
             parts = _from_losses(test, pooled, rows, share, **asked)
         else:
             _refuse(gap, alone=alone)
@@ -140,7 +150,9 @@ def plan(
                 n_jobs=n_jobs,
             )  # fmt: skip
             parts = _from_curve(curve, power, share)
-    name, spelled_model = labels(test)
+    name, spelled_model = spelled_out(test)
+    if labels == "none":  # the other rows of the pilot taught the expected loss
+        name, n_p = "in-use", parts.pop("n_p")
     notes = {"task": pooled.pool.task, **choice.notes, **parts.pop("notes")}
     return Plan(
         discrepancy=name, model=spelled_model, n_p=n_p, n_q=n_q, seed=pooled.seed, notes=notes,

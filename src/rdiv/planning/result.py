@@ -94,23 +94,26 @@ class Plan:
             most = max(self.curve["n_p"])
             return f"No size up to {most} rows of reference reached {asked}; try larger sizes."
         what = "a difference like the pilot's" if self.gap is None else f"a gap of {self.gap:g}"
+        blind = self.notes.get("labels") == "none"
+        what = what.replace("a gap", "an expected gap") if blind else what
         if self.rows_p is not None:
             return (
-                f"{self.rows_p} + {self.rows_q} rows find {what} with {asked} "
-                f"at level {self.alpha:g}."
+                f"{self.rows_p} + {self.rows_q} rows{', current ones without labels,' * blind} "
+                f"find {what} with {asked} at level {self.alpha:g}."
             )
         sizes = f"{self.n_p} + {self.n_q} rows" if self.n_q else f"The {self.n_p} rows, as many"
         again = "" if self.n_q else " again as the current sample,"
         if isinf(self.smallest_detectable_gap or 0.0):
             return f"No gap can be named that {sizes}{again} would find with {asked}."
         return (
-            f"{sizes}{again} find a gap of {self.smallest_detectable_gap:.3g} in mean loss with "
-            f"{asked} at level {self.alpha:g}."
+            f"{sizes}{again} find {'an expected' if blind else 'a'} gap of "
+            f"{self.smallest_detectable_gap:.3g} in mean loss with {asked} at level {self.alpha:g}."
         )
 
     def details(self) -> list[str]:
         """The numbers behind it, one line each."""
         current = f", {self.n_q} current rows" if self.n_q else " rows, no current ones"
+        blind = self.notes.get("labels") == "none"
         lines = [f"pilot: {self.n_p} reference{current}; seed {self.seed}"]
         if self.rows_p_range is not None:
             low, high = self.rows_p_range
@@ -121,9 +124,17 @@ class Plan:
             lines += [
                 f"smallest gap found by the pilot's rows: {self.smallest_detectable_gap:.4g}"
                 + _range(self.gap_range),
-                f"variance of the loss: {self.variance_p:.4g} on reference"
+                f"variance of the {'expected ' * blind}loss: {self.variance_p:.4g} on reference"
                 + ("" if self.variance_q is None else f", {self.variance_q:.4g} on current"),
             ]
+        if (others := self.notes.get("with labels")) is not None:
+            known = f"{others['rows_p']} + {others['rows_q']} rows"
+            if others["rows_p"] is None:
+                known = f"a gap of {others['smallest_detectable_gap']:.3g} with the same rows"
+            lines.append(
+                f"with labels: {known} (the expected loss explains "
+                f"{100 * self.notes['explained']:.0f} % of the loss's variance)"
+            )
         model = "" if self.model is None else f"; model: {self.model}"
         return [*lines, f"test: {self.discrepancy}{model}"]
 

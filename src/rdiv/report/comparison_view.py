@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rdiv.comparison.sentences import badge, fold_luck, tone, verdict_remarks
 from rdiv.report import first_screen, tables
 from rdiv.report.charts import loss_chart, null_chart
+from rdiv.report.labels_view import predictions_view
 from rdiv.report.line_charts import gaps_chart
 from rdiv.report.methods import comparison_methods
 from rdiv.report.moved_view import moved_view
@@ -52,6 +53,7 @@ def comparison_view(
         "remarks": [shorten(sentence(text), 300) for text in (*verdict_remarks(found), *kept)],
         "carriers": carriers(found),
         "drivers": driver_parts(found, rows=rows),
+        "predictions": predictions_view(found),
         "moved": moved_view(found),
         "methods": comparison_methods(found),
         "reproduce": reproduce_view(provenance, document["seed"]),

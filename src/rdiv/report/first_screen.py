@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rdiv.comparison.sentences import asymptotic_because
 from rdiv.remarks import IN_SAMPLE
+from rdiv.report.labels_view import expected_facts, labels_fact
 from rdiv.report.provenance import Provenance
 from rdiv.report.wording import amount, count, probability, sentence, shorten, signed, visible
 
@@ -35,6 +36,9 @@ _TERMS = {
     "shift: that was not shown, but the samples differ for a model trained on both, or would train "
     "different models. Kind not established: all questions together show a difference, none of "
     "them does alone.",
+    "Expected risk shift": "No current row has a label, and the loss to be expected from inputs "
+    "and predictions differs. The expected gap is the real one if the relation between inputs and "
+    "target is still that of the reference.",
     "Inputs or relation": "The gap of the model in use in two parts, which sum to it. Explained by "
     "the inputs that moved: the gap if the relation between inputs and target had stayed as it is "
     "in the reference. The relation changed: the rest, where the loss is another one at equal "
@@ -93,7 +97,8 @@ def loss_words(found: Comparison) -> str:
 
 def _losses(found: Comparison) -> tuple[str, str]:
     """The names of both losses; empty where the question was not asked."""
-    own = str(found.notes.get("loss", "loss")) if found.gap is not None else ""
+    asked = found.gap is not None or found.labels == "none"
+    own = str(found.notes.get("loss", "loss")) if asked else ""
     shared = str(found.notes.get("shared loss", "loss")) if found.shared_gap is not None else ""
     return shorten(own, 60), shorten(shared, 60)
 
@@ -112,8 +117,12 @@ def terms() -> list[Fact]:
 
 def numbers(found: Comparison) -> list[Fact]:
     """The numbers behind the verdict; those that were not asked for say why."""
+    if found.labels == "none":
+        facts = [*expected_facts(found), _pvalue(found), _detectable(found), _rows(found)]
+        return [*facts, *_models(found)[:1]]
     return [
         _gap_in_use(found),
+        *labels_fact(found),
         _shared_gap(found),
         _retraining(found),
         _pvalue(found),
@@ -132,8 +141,11 @@ def _gap_in_use(found: Comparison) -> Fact:
     if found.gap is None:
         why = str(found.notes.get("in use", "this question was not asked"))
         return _fact(label, "not measured", sentence(why))
-    span = _span(found, "in-use")
-    return _fact(label, signed(found.gap), f"{_losses(found)[0]} {_from_to(found, 'in-use')}{span}")
+    span, losses = _span(found, "in-use"), _from_to(found, "in-use")
+    if found.labels == "some":  # the test is that of the labelled rows alone
+        before = found.results["in-use"].risk_p or 0.0
+        losses = f"{amount(before)} \u2192 {amount(before + found.gap)}"
+    return _fact(label, signed(found.gap), f"{_losses(found)[0]} {losses}{span}")
 
 
 def _shared_gap(found: Comparison) -> Fact:
@@ -196,6 +208,7 @@ def _pvalue(found: Comparison) -> Fact:
 
 def _detectable(found: Comparison) -> Fact:
     model = "model in use" if found.leading == "in-use" else "shared model"
+    model += ", if inputs alone move" if found.labels == "none" else ""
     hint = f"of the {model}: found with 80\u00a0% probability at these sizes"
     return _fact("Smallest detectable gap", amount(found.smallest_detectable_gap, 3), hint)
 
@@ -203,6 +216,9 @@ def _detectable(found: Comparison) -> Fact:
 def _rows(found: Comparison) -> Fact:
     test = found.results[found.leading]
     trained, hint = test.notes.get("rows trained on"), "reference + current"
+    hint += " with a label" if found.labels == "some" else ""
+    if (learned := test.notes.get("rows to learn from")) is not None:
+        hint += f"; {count(learned)} reference rows taught which loss to expect"
     if trained is not None:
         compared = test.notes.get("rows tested", test.n_p + test.n_q - trained)
         hint += (

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rdiv.comparison.sentences import NOTHING_TO_DO, badge, tone
+from rdiv.comparison.verdicts import RISK_SHIFTS
 from rdiv.report import first_screen
 from rdiv.report.charts import loss_chart
 from rdiv.report.comparison_view import reproduce_view
@@ -45,6 +46,8 @@ _RUN = (
 _ADVICE = {
     "risk shift": "Start with the {unit}s below that shifted: see what carries the gap there, and "
     "whether they have something in common.",
+    "expected risk shift": "Start with the {unit}s below whose inputs make a change of the mean "
+    "loss expected, and label some of their rows, drawn at random.",
     "hidden shift": "A change of the mean loss of the model in use was not shown for any {unit}, "
     "but some {unit}s differ in another way. See below what they have in common.",
     "shift, kind not established": "Some {unit}s differ, but not enough is known to say how. More "
@@ -144,14 +147,14 @@ def _advice(found: Comparisons, shifted: int) -> str:
 
 def _numbers(found: Comparisons, shifted: int) -> list[first_screen.Fact]:
     unit, skipped = found.unit, len(found.levels) - len(found.tested)
-    most = max(found.tested, key=lambda level: abs(_one(level).leading_gap))
+    most = max(found.tested, key=lambda level: abs(_one(level).leading_gap or 0.0))
     test = _one(found.tested[0]).results[_one(found.tested[0]).leading]
     facts = [
         {"label": f"{unit.capitalize()}s", "value": count(len(found.levels)),
          "hint": f"{count(len(found.tested))} compared, {count(skipped)} skipped"},
         {"label": "Shifted", "value": count(shifted),
          "hint": f"at level {amount(found.alpha)} for all {unit}s together"},
-        {"label": "Largest gap", "value": signed(_one(most).leading_gap, 3),
+        {"label": "Largest gap", "value": signed(_one(most).leading_gap or 0.0, 3),
          "hint": f"in mean loss, of {shorten(most.name, 60)}"},
     ]  # fmt: skip
     if unit == "model":
@@ -228,7 +231,7 @@ def _words(level: Level) -> Comparison | None:
     those sentences hold only where the verdict is that of the comparison itself.
     """
     one = _one(level)
-    if level.verdict == one.verdict or level.verdict == "risk shift":
+    if level.verdict == one.verdict or level.verdict in RISK_SHIFTS:
         return replace(one, verdict=level.verdict or one.verdict, direction=level.direction)
     return None
 

@@ -51,13 +51,18 @@ def gaps_chart(found: Comparison, key: str = "gaps") -> Chart | None:
     title += " and what retraining changes" if retrained else ""
     level = amount(100 * (1 - found.results[found.leading].alpha), 6)
     caption = "Gap: the mean loss on current minus that on reference. "
+    if found.labels == "none":
+        title = "The expected gap"
+        caption = "Expected gap: the mean loss on current minus that on reference, if the relation "
+        caption += "between inputs and target holds. "
     if retrained:
         caption += "Retraining: the loss of the shared model minus that of the model in use. "
     caption += (
         f"Bars: {level} % intervals; a filled dot has one that excludes 0. Right of 0 is worse."
     )
     own, shared = found.notes.get("loss"), found.notes.get("shared loss")
-    if len(lines) > 1 and own != shared:
+    both = found.gap is not None and found.shared_gap is not None
+    if both and own != shared:
         caption += f" The two models have different losses ({visible(own)}, {visible(shared)}): "
         caption += "do not compare the sizes of their gaps."
     if margins:
@@ -77,6 +82,12 @@ def gap_lines(found: Comparison) -> list[Line]:
     ):
         if gap is not None:
             lines.append(_line(name, gap, *((None, None) if span is None else span)))
+    expected = found.expected
+    if expected is not None and expected.covered_gap not in (None, expected.gap):
+        assert expected.covered_gap is not None
+        lines.append(_line("on the covered part", *expected.covered_gap))
+    if found.labelled is not None and found.labelled.labelled_gap is not None:
+        lines.insert(1, _line("labelled rows alone", *found.labelled.labelled_gap))
     if found.retraining is not None:
         for side in ("current", "reference"):
             won = getattr(found.retraining, side)

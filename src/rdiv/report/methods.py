@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rdiv.comparison.density_ratio import LARGEST
 from rdiv.comparison.sentences import alpha_spent, further_looks
+from rdiv.report.labels_view import label_methods
 from rdiv.report.wording import amount, count, shorten
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def comparison_methods(found: Comparison) -> list[str]:
     )
     last = f"{_intervals(found)}{_inputs(found)}{further_looks(test.alpha)}"
     told = [_models_fitted(found), permuted, _combined(found, test.alpha), _split(found)]
+    told += label_methods(found)
     parts = (*told, _columns(found), _moved(found), alpha_spent(found), last)
     return [text for text in parts if text]
 
@@ -91,7 +93,7 @@ def _moved(found: Comparison) -> str:
 def _models_fitted(found: Comparison) -> str:
     """Which model saw which rows; nothing about a model that was not measured."""
     parts = []
-    if "in-use" in found.results:
+    if "in-use" in found.results and found.labels != "none":
         parts.append(_in_use(found.results["in-use"]))
     if "r-div" in found.results:
         parts.append(_shared(found, found.results["r-div"]))
@@ -174,6 +176,8 @@ def _combined(found: Comparison, alpha: float) -> str:
 
 
 def _intervals(found: Comparison) -> str:
+    if found.labels == "none":
+        return "The interval of the expected gap comes from influence functions; it is asymptotic. "
     spans = (found.gap_interval, found.shared_gap_interval)
     text = ""
     if any(span is not None for span in spans):

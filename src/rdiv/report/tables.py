@@ -38,6 +38,7 @@ _ASKS = {
     "r-div": "Did the mean loss change even for one model trained on both samples?",
     "score": "Would the two samples train different models?",
 }
+_EXPECTED = "Is another mean loss of the model in use to be expected, from inputs and predictions?"
 
 
 class Head(NamedTuple):
@@ -62,7 +63,7 @@ def tests(found: Comparison) -> Table:
     lines: list[tuple[str, ...]] = [
         (
             name,
-            _ASKS[name],
+            _EXPECTED if found.labels == "none" else _ASKS[name],
             shorten(found.results[name].model, 80),
             "" if gaps.get(name) is None else signed(gaps[name], 3),
             probability(found.results[name].pvalue),

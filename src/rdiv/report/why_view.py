@@ -36,6 +36,8 @@ _WEIGHTS = "Where the p-value is small, a model trained on current would weigh t
 
 def leading_words(found: Comparison) -> str:
     """The model that the verdict, the drivers and the margins are about."""
+    if found.labels == "none":
+        return "model in use (expected losses)"
     return "model in use" if found.leading == "in-use" else "shared model"
 
 

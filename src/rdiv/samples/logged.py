@@ -15,7 +15,7 @@ from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import python_values, quoted
 from rdiv.samples.sample import Task
 
-__all__ = ["Logged", "Prediction", "read_logged"]
+__all__ = ["Logged", "Prediction", "logged_losses", "read_logged"]
 
 Prediction = str | Mapping[Any, str] | None
 """A column's name, or one column per class."""
@@ -155,9 +155,14 @@ def read_logged(
     predictions = {label: python_values(x[name]) for label, name in columns.items()}
     losses = None
     if loss is not None:
-        losses = _numbers(python_values(x[loss]), f"the loss column {loss!r}", n_p)
+        losses = logged_losses(x[loss], loss, n_p)
     taken = [*columns.values(), *([] if loss is None else [loss])]
     return x.drop(taken), Logged(predictions, losses, n_p)
+
+
+def logged_losses(column: Any, name: str, n_p: int) -> NDArray[np.float64]:
+    """The values of a column of losses; none may be missing."""
+    return _numbers(python_values(column), f"the loss column {name!r}", n_p)
 
 
 def _by_text(item: tuple[Any, Any]) -> str:

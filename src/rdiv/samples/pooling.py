@@ -15,7 +15,7 @@ from rdiv.samples.arguments import check_rng
 from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import check_columns, python_values, refuse_infinite, stack
 from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
-from rdiv.samples.logged import Logged, Prediction, read_logged
+from rdiv.samples.logged import Logged, Prediction, logged_losses, read_logged
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.row_keys import Keys, digest, sorted_digest
 from rdiv.samples.rows import Rows, as_rows
@@ -24,7 +24,14 @@ from rdiv.samples.sample import Sample, as_sample, encode_labels, resolve_task, 
 if TYPE_CHECKING:
     from rdiv.samples.frames import Frame
 
-__all__ = ["PooledSamples", "pool_alone", "pool_samples", "resolve_seed"]
+__all__ = [
+    "LabelsApart",
+    "PooledSamples",
+    "pool_alone",
+    "pool_samples",
+    "pool_unlabelled",
+    "resolve_seed",
+]
 
 
 Stage = Literal["shuffle", "halves", "learn", "fit", "masks", "drivers", "planning"]
@@ -36,6 +43,34 @@ Entropy = tuple[int, ...]
 
 
 MOST_TARGET = 1e150
+
+
+@dataclass(frozen=True, eq=False)
+class LabelsApart:
+    """Targets and logged losses of the reference, apart from a pool that is blind to them.
+
+    Current rows have none. Keys, order, streams and part A are made without them, so that nothing
+    in the pool tells a reference row from a current one.
+
+    Parameters
+    ----------
+    y : (n,) array, optional
+        Class codes or floats; those of current rows mean nothing.
+    loss : (n,) array, optional
+        Losses of a model in use; those of current rows mean nothing.
+    keys : (n, 2) array
+        Hash of every reference row with its target and loss, 0 for current rows: only the order of
+        reference rows with the same inputs depends on it.
+    """
+
+    y: NDArray[Any] | None
+    loss: NDArray[np.float64] | None
+    keys: Keys
+
+    def take(self, rows: NDArray[np.intp]) -> LabelsApart:
+        """Those of some rows."""
+        y, loss = (None if values is None else values[rows] for values in (self.y, self.loss))
+        return LabelsApart(y, loss, self.keys[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +89,8 @@ class PooledSamples:
         The seed and the digest of the pool's content, from which every stage has its own stream.
     input_keys : (n, 2) array
         Hash of every row without its target and its loss.
+    apart : LabelsApart, optional
+        Where no current row has a label: the targets of the reference, which the pool lacks.
     """
 
     pool: Pool
@@ -62,6 +99,7 @@ class PooledSamples:
     seed: int
     entropy: Entropy
     input_keys: Keys
+    apart: LabelsApart | None = None
 
     def stream(self, stage: Stage) -> np.random.Generator:
         """A fresh generator for one stage; more draws in one stage never change another."""
@@ -76,12 +114,31 @@ class PooledSamples:
             places=self.places[rows],
             input_keys=self.input_keys[rows],
             entropy=self.entropy if entropy is None else entropy,
+            apart=None if self.apart is None else self.apart.take(rows),
         )
+
+    def with_labels(self, rows: NDArray[np.intp], *, anew: bool = False) -> Pool:
+        """Reference rows with their targets and losses, where these are kept apart.
+
+        Parameters
+        ----------
+        rows : (m,) integers
+        anew : bool
+            Whether the rows get a preparation of their own.
+        """
+        pool = self.pool.anew(rows) if anew else self.pool.take(rows)
+        if self.apart is None:
+            return pool
+        if not self.is_p[rows].all():
+            raise InputError("only reference rows have labels here, got current rows too.")
+        own = self.apart.take(rows)
+        return replace(pool, y=own.y, loss=own.loss)
 
     def reference_order(self) -> NDArray[np.intp]:
         """Places of the rows of p, in an order that depends on their content alone."""
         rows = np.flatnonzero(self.is_p)
-        own, whole = self.input_keys[rows], self.pool.keys[rows]
+        with_target = self.pool.keys if self.apart is None else self.apart.keys
+        own, whole = self.input_keys[rows], with_target[rows]
         return rows[np.lexsort((whole[:, 1], whole[:, 0], own[:, 1], own[:, 0]))]
 
     def reference_stream(self) -> np.random.Generator:
@@ -203,6 +260,65 @@ def _alone(design: Any) -> Design:
     return design if design is None or isinstance(design, str) else (design[0], [])
 
 
+def pool_unlabelled(
+    p: Any,
+    q: Any,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    groups: Design = None,
+    strata: Design = None,
+    prediction: Prediction = None,
+    loss: str | None = None,
+    rng: int | np.random.Generator | None = None,
+    kind: str | None = None,
+    classes: NDArray[Any] | None = None,
+) -> PooledSamples:
+    """As `pool_samples`, where q has neither target nor loss; those of p are kept apart.
+
+    Parameters
+    ----------
+    classes : array, optional
+        The classes of the target, where more are known than those of p.
+
+    Examples
+    --------
+    >>> pooled = pool_unlabelled(([[0.0], [1.0]], [0.5, 1.5]), [[2.0], [3.0]], rng=0)
+    >>> print(pooled.pool.task, pooled.pool.y, sorted(pooled.apart.y[pooled.is_p].tolist()))
+    regression None [0.5, 1.5]
+    """
+    sample_p, sample_q = as_sample(p, "p"), as_sample(q, "q")
+    n_p, n_q = len(sample_p.x), len(sample_q.x)
+    _check_sizes(n_p, n_q)
+    inputs, y, losses = _labels_off(sample_p, target, loss)
+    if _is_array(inputs) != _is_array(sample_q.x):
+        _check_pair(Sample(inputs), sample_q, None)
+    if _is_array(inputs):
+        x: Any = _stack_arrays(inputs, sample_q.x)
+    else:
+        named = {"groups": groups, "strata": strata, **_prediction_roles(prediction)}
+        x = _stack_frames(inputs, sample_q.x, named)
+    x, logged = read_logged(x, prediction, None, n_p)
+    return _pooled(
+        x, y, (logged, prediction, False), (groups, strata), (n_p, n_q), task=task, kind=kind,
+        rng=rng, apart=(losses, classes),
+    )  # fmt: skip
+
+
+def _labels_off(
+    p: Sample, target: str | None, loss: str | None
+) -> tuple[Any, NDArray[Any] | None, NDArray[np.float64] | None]:
+    """The inputs of the reference, its target and its logged losses."""
+    x, y, losses = p.x, p.y, None
+    if loss is not None:
+        losses = logged_losses(x[loss], loss, len(x))
+        x = x.drop(loss)
+    if target is not None:
+        y = target_values(python_values(x[target]))
+        x = x.drop(target)
+    return x, y, losses
+
+
 def _pooled(
     x: Any,
     y: NDArray[Any] | None,
@@ -213,8 +329,12 @@ def _pooled(
     task: str | None,
     kind: str | None,
     rng: int | np.random.Generator | None,
+    apart: tuple[NDArray[np.float64] | None, NDArray[Any] | None] | None = None,
 ) -> PooledSamples:
-    """The pool of stacked rows: what was read off them, groups and strata, canonical order."""
+    """The pool of stacked rows: what was read off them, groups and strata, canonical order.
+
+    With `apart`, `y` is that of the first sample alone, beside its losses and the known classes.
+    """
     (logged, prediction, optional), (groups, strata), (n_p, n_q) = read, designs, counts
     group_labels = design_labels(x, groups, "groups", n_p, n_q)
     strata_labels = design_labels(x, strata, "strata", n_p, n_q)
@@ -232,28 +352,60 @@ def _pooled(
     columns = [] if logged is None else logged.columns()
     losses = None if logged is None else logged.losses
     design = (group_labels, strata_labels, *columns)
-    keys, order, entropy = _canonical_order(rows, (y, *design, losses), seed)
-    classes = None
-    if y is not None and settled == "classification":
-        y, classes = encode_labels(y)
-    elif y is not None:
-        y = _finite_target(y.astype(np.float64))
+    beside = None
+    if apart is None:
+        keys, order, entropy = _canonical_order(content_keys(rows, (y, *design, losses)), seed)
+    else:
+        losses = apart[0]
+        beside = _reference_keys(rows, (y, *design, losses), n_p)
+        keys, order, entropy = _canonical_order(content_keys(rows, design), seed, beside)
+    y, classes = _encoded(y, settled, None if apart is None else apart[1])
     predicted = None if logged is None else logged.prediction(settled, classes, prediction)
     pool = Pool(
         rows.anew(order),
-        y=None if y is None else y[order],
+        y=None if y is None or beside is not None else y[order],
         task=settled,
         columns=None if _is_array(x) else tuple(x.columns),
         groups=codes_in_order(group_labels, order),
         strata=codes_in_order(strata_labels, order),
         classes=classes,
         prediction=None if predicted is None else predicted[order],
-        loss=None if losses is None else losses[order],
+        loss=None if losses is None or beside is not None else losses[order],
         known_keys=keys[order],
     )
     places = np.concatenate([np.arange(n_p), np.arange(n_q)])
     input_keys = content_keys(rows, design)[order]
-    return PooledSamples(pool, is_p[order], places[order], seed, entropy, input_keys)
+    found = PooledSamples(pool, is_p[order], places[order], seed, entropy, input_keys)
+    if beside is None:
+        return found
+    return replace(
+        found, apart=LabelsApart(_padded(y, n_q), _padded(losses, n_q), beside).take(order)
+    )
+
+
+def _reference_keys(rows: Rows, labels: tuple[NDArray[Any] | None, ...], n_p: int) -> Keys:
+    """Hash of every row of p with its labels; 0 for the rows of q, which have none."""
+    first = rows.take(np.arange(n_p))
+    keys = np.zeros((len(rows), 2), dtype=np.uint64)
+    keys[:n_p] = content_keys(first, [None if own is None else own[:n_p] for own in labels])
+    return keys
+
+
+def _encoded(
+    y: NDArray[Any] | None, task: str, known: NDArray[Any] | None
+) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+    """The target as codes or floats, and its classes."""
+    if y is None:
+        return None, None
+    if task != "classification":
+        return _finite_target(y.astype(np.float64)), None
+    if known is None:
+        return encode_labels(y)
+    return np.searchsorted(known, y).astype(np.intp), known
+
+
+def _padded(values: NDArray[Any] | None, more: int) -> NDArray[Any] | None:
+    return None if values is None else np.concatenate([values, np.zeros(more, values.dtype)])
 
 
 def _prediction_roles(prediction: Prediction) -> dict[str, Any]:
@@ -264,11 +416,14 @@ def _prediction_roles(prediction: Prediction) -> dict[str, Any]:
 
 
 def _canonical_order(
-    rows: Rows, labels: tuple[NDArray[Any] | None, ...], seed: int
+    keys: Keys, seed: int, beside: Keys | None = None
 ) -> tuple[Keys, NDArray[np.intp], tuple[int, int]]:
-    """Keys of the stacked rows, the order that forgets the files, and the entropy of the run."""
-    keys = content_keys(rows, labels)
-    order = np.lexsort((keys[:, 1], keys[:, 0]))
+    """Keys of the stacked rows, the order that forgets the files, and the entropy of the run.
+
+    `beside` orders rows whose keys are the same, which get the same numbers in any case.
+    """
+    minor = () if beside is None else (beside[:, 1], beside[:, 0])
+    order = np.lexsort((*minor, keys[:, 1], keys[:, 0]))
     entropy = (seed, digest(keys[order]))
     return keys, order[_stage_stream(entropy, "shuffle").permutation(len(order))], entropy
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ __all__ = [
     "encode_labels",
     "guess_task",
     "has_target",
+    "missing_values",
     "plain_array",
     "resolve_task",
     "target_values",
@@ -37,6 +38,33 @@ MOST_CLASSES = 20  # integers with more distinct values than this are taken for 
 
 def target_values(y: Any) -> NDArray[Any]:
     """A target as one array of numbers or labels, refusing missing values."""
+    values = _one_value_per_row(y)
+    missing = missing_values(values)
+    if values.dtype.kind == "O" and not missing.any():
+        values = _plain(values)
+    if missing.any():
+        raise InputError(
+            f"the target must have no missing values, got {int(missing.sum())} of {len(values)}; "
+            "drop those rows first."
+        )
+    return values
+
+
+def missing_values(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which values of a target are missing, ``(n,)``.
+
+    Examples
+    --------
+    >>> print(missing_values(np.array(["a", None], dtype=object)))
+    [False  True]
+    """
+    if values.dtype.kind == "O":
+        return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+
+
+def _one_value_per_row(y: Any) -> NDArray[Any]:
+    """A target as one array, missing values among them."""
     values = _one_column(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -44,16 +72,6 @@ def target_values(y: Any) -> NDArray[Any]:
         raise InputError(
             f"the target must be one value per row, got shape {values.shape}; "
             "pass one column, labels not one-hot."
-        )
-    if values.dtype.kind == "O":
-        missing = np.array([_is_missing(value) for value in values.tolist()])
-        values = values if missing.any() else _plain(values)
-    else:
-        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
-    if missing.any():
-        raise InputError(
-            f"the target must have no missing values, got {int(missing.sum())} of {len(values)}; "
-            "drop those rows first."
         )
     return values
 
@@ -157,7 +175,9 @@ class Sample:
     y: Any = None
 
 
-def as_sample(obj: Any, name: str) -> Sample:
+def as_sample(obj: Any, name: str, *, missing: bool = False) -> Sample:
+    """Rows and target of a sample, checked; with `missing` its target may have missing values."""
+    values = _one_value_per_row if missing else target_values
     if isinstance(obj, tuple):
         if len(obj) != 2:
             raise InputError(
@@ -167,9 +187,9 @@ def as_sample(obj: Any, name: str) -> Sample:
             raise InputError(
                 f"{name} is a pair (X, y) whose y is None; pass X alone, or give its target."
             )
-        return Sample(_rows(obj[0], name), target_values(plain_array(obj[1])))
+        return Sample(_rows(obj[0], name), values(plain_array(obj[1])))
     if is_torch_dataset(obj):
-        return _dataset(obj, name)
+        return _dataset(obj, name, values)
     return Sample(_rows(obj, name))
 
 
@@ -237,12 +257,12 @@ def _array(obj: Any, name: str) -> NDArray[Any]:
     return x[:, None] if x.ndim == 1 else x
 
 
-def _dataset(dataset: Any, name: str) -> Sample:
+def _dataset(dataset: Any, name: str, values: Callable[[Any], NDArray[Any]]) -> Sample:
     """A map-style torch dataset: rows, or pairs of row and target, read when they are needed."""
     tensors = getattr(dataset, "tensors", None)
     if type(dataset).__name__ == "TensorDataset" and tensors is not None and len(tensors) < 3:
         rows, *targets = tensors  # in memory already
-        y = target_values(plain_array(targets[0])) if targets else None
+        y = values(plain_array(targets[0])) if targets else None
         return Sample(_array(plain_array(rows), name), y)
     read, y = read_dataset(dataset, name)
-    return Sample(read, None if y is None else target_values(y))
+    return Sample(read, None if y is None else values(y))
