@@ -16,6 +16,7 @@ from rdiv.cli.plan import plan_rows
 from rdiv.cli.power import run_power_study
 from rdiv.cli.reproduce import reproduce_table
 from rdiv.cli.test import run_two_sample_test
+from rdiv.cli.watch import watch_app
 
 __all__ = ["app", "command", "default_settings"]
 
@@ -24,8 +25,9 @@ HELP = """Are these two datasets the same for your model?
 One model is fitted on both samples together. Its mean losses on the two samples are compared, and
 random permutations of the rows give a p-value that is exact at every sample size.
 
-Exit codes: 0 it ran; 1 a shift was found and --fail-on-shift was given; 2 bad input, one sentence
-on the error stream says what to do; 3 a bug in rdiv; 130 interrupted.
+Exit codes: 0 it ran; 1 a shift was found and --fail-on-shift was given, or an alarm and
+--fail-on-alarm; 2 bad input, one sentence on the error stream says what to do; 3 a bug in rdiv;
+130 interrupted.
 """
 
 # Plain help: formatting it with rich takes longer than the rest of `rdiv --help`.
@@ -38,6 +40,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("compare", cls=GroupedCommand)(compare_samples)
+app.add_typer(watch_app, name="watch")
 app.command("test", cls=GroupedCommand)(run_two_sample_test)
 app.command("power", cls=GroupedCommand)(run_power_study)
 app.command("reproduce", cls=GroupedCommand)(reproduce_table)

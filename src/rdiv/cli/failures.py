@@ -117,7 +117,7 @@ def _usage(error: Any) -> str:
 _SAMPLES = {"p": "REFERENCE", "q": "CURRENT"}
 _SAME = (
     *("target", "task", "folds", "groups", "strata", "model", "by", "alpha", "prediction", "loss"),
-    *("drop", "retrain", "correction"),
+    *("drop", "retrain", "correction", "unit", "batches"),
 )
 _OPTIONS = {
     **{name: f"--{name}" for name in _SAME},
@@ -125,6 +125,7 @@ _OPTIONS = {
     "train_share": "--train-share",
     "fit_rows": "--fit-rows",
     "sample_rows": "--sample-rows",
+    "min_gap": "--min-gap",
     "equivalence_margin": "--equivalence-margin",
     "not_worse_than": "--not-worse-than",
     "n_resamples": "--resamples",

@@ -112,10 +112,18 @@ def printable(text: str) -> str:
     return "\n".join(visible(line) for line in text.split("\n"))
 
 
-def write_bytes(path: str, data: bytes) -> None:
-    """Write a file completely or not at all; an error of the system becomes one sentence."""
+def write_bytes(path: str, data: bytes, *, durable: bool = False) -> None:
+    """Write a file completely or not at all; an error of the system becomes one sentence.
+
+    Parameters
+    ----------
+    path : str
+    data : bytes
+    durable : bool
+        Whether the file has to be on the disk when this returns, also if the machine stops then.
+    """
     try:
-        _write_file(path, data)
+        _write_file(path, data, durable)
     except OSError as error:
         _refuse(path, f"{error.strerror}; choose another place.")
 
@@ -140,7 +148,7 @@ def _try_to_write(path: str, folder: str) -> None:
         pass
 
 
-def _write_file(path: str, data: bytes) -> None:
+def _write_file(path: str, data: bytes, durable: bool) -> None:
     """Write a file completely or not at all: to a temporary file first, which then replaces it."""
     from secrets import token_hex
     from shutil import copymode
@@ -154,13 +162,28 @@ def _write_file(path: str, data: bytes) -> None:
     try:
         with open(beside, "xb") as stream:
             stream.write(data)
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
         if os.path.exists(place):
             copymode(place, beside)
         os.replace(beside, place)
+        if durable:
+            _sync_folder(os.path.dirname(place))
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(beside)
         raise
+
+
+def _sync_folder(folder: str) -> None:
+    """Put a new name on the disk, where the system can do that."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _silence(descriptor: int) -> None:

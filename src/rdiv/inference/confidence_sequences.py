@@ -20,6 +20,7 @@ __all__ = [
     "RunningMean",
     "asymptotic_width",
     "bounded_log_wealth",
+    "bounded_sequence",
     "mean_bounds",
 ]
 
@@ -99,7 +100,9 @@ class RunningMean:
         0.07 0.136
         """
         if bounded:
-            return _bounded_sequence(self.centre * self.count + self.total, self.count, alpha)
+            total = self.centre * self.count + self.total
+            ends = bounded_sequence(np.array(total), np.array(self.count), alpha)
+            return Interval(*map(float, ends)) if self.count else Interval(0.0, 1.0)
         if self.count < FIRST_ASYMPTOTIC:
             return None
         width = self.deviation * float(asymptotic_width(np.array(self.count), alpha, pace))
@@ -163,30 +166,31 @@ def bounded_log_wealth(totals: Floats, counts: Floats, means: Floats, sign: int)
     return found
 
 
-def _bounded_sequence(total: float, count: int, alpha: float) -> Interval:
-    if not count:
-        return Interval(0.0, 1.0)
-    most, mean = log(2 / alpha), total / count
+def bounded_sequence(totals: Floats, counts: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """Both ends of the confidence sequence of means of values in [0, 1], at each time.
+
+    Parameters
+    ----------
+    totals, counts : arrays of one shape
+        Sum and number of the values so far; see `bounded_log_wealth`.
+    alpha : float
+
+    Examples
+    --------
+    >>> low, high = bounded_sequence(np.array([0.0, 30.0]), np.array([1.0, 100.0]), 0.05)
+    >>> print(low.round(3), high.round(3))
+    [0.    0.161] [1.    0.469]
+    """
+    most, means = log(2 / alpha), totals / np.maximum(counts, 1)
     ends = []
     for sign, outer in ((1, 0.0), (-1, 1.0)):
-        refuted, kept = outer, mean
-        if _log_wealth(total, count, outer, sign) < most:
-            ends.append(outer)
-            continue
+        refuted, kept = np.full(means.shape, outer), means.copy()
         for _ in range(_STEPS):
             middle = (refuted + kept) / 2
-            if _log_wealth(total, count, middle, sign) >= most:
-                refuted = middle
-            else:
-                kept = middle
-        ends.append(refuted)
-    return Interval(*ends)
-
-
-def _log_wealth(total: float, count: int, mean: float, sign: int) -> float:
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        found = bounded_log_wealth(np.array(total), np.array(count), np.array(mean), sign)
-    return float(found)
+            over = bounded_log_wealth(totals, counts, middle, sign) >= most
+            refuted, kept = np.where(over, middle, refuted), np.where(over, kept, middle)
+        ends.append(np.where(kept == outer, outer, refuted))
+    return ends[0], ends[1]
 
 
 def mean_bounds(values: Floats, alpha: float, *, bounded: bool) -> Interval:

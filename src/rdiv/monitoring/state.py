@@ -215,6 +215,20 @@ class MonitorState:
                    * self.processes[one].budget)  # fmt: skip
         return change_point(*self._evidence(name), self.processes[name].wealth.weights)
 
+    @property
+    def gap_since(self) -> float | None:
+        """Gap of the batches since the change began, estimated; None without an alarm."""
+        since = self.since
+        if since is None:
+            return None
+        first = next(i for i, look in enumerate(self.history) if look.name == since.name)
+        of = "expected_gap" if self.gap_is_expected else "gap"
+        size = "rows" if self.gap_is_expected else "labelled"
+        pairs = [(getattr(look, of), getattr(look, size)) for look in self.history[first:]]
+        known = [(gap, n) for gap, n in pairs if gap is not None]
+        rows = sum(n for _, n in known)
+        return sum(gap * n for gap, n in known) / rows if rows else None
+
     def alarms(self, between: float) -> list[str]:
         """Batches at which a detector that starts again after each alarm sounds one.
 
@@ -242,7 +256,7 @@ class MonitorState:
 
     def _scaled(self, values: Mapping[str, float]) -> float:
         alpha = self.watched.alpha
-        return max(values[name] * one.budget / alpha for name, one in self.processes.items())
+        return max(values[name] * (one.budget / alpha) for name, one in self.processes.items())
 
     def _evidence(self, name: str) -> tuple[NDArray[np.float64], list[int], list[str]]:
         """What each bet of a process made of each look, the units of each, and the names."""
@@ -264,6 +278,7 @@ class MonitorState:
             "since": None if since is None else since._asdict(),
             "evalue": self.evalue,
             "pvalue": self.pvalue,
+            "gap_since": self.gap_since,
             "gap": self.gap,
             "gap_interval": None if interval is None else interval._asdict(),
             "gap_is_expected": self.gap_is_expected if self.history else None,

@@ -39,7 +39,7 @@ def headline(state: MonitorState) -> str:
     batches = f"{looks} batch{'es' if looks != 1 else ''}"
     if since is None:
         return f"No alarm in {batches}"
-    gap = state.gap
+    gap = state.gap_since
     way = "" if gap is None else (", worse" if gap > 0 else ", better")
     what = "expected losses" if state.gap_is_expected else "losses"
     return f"Alarm: {what} have changed since {since.name}{way}"
@@ -52,6 +52,8 @@ def details(state: MonitorState) -> list[str]:
     lines = []
     if since is not None:
         lines.append(f"since: {since.name} (plausible: {since.low} to {since.high})")
+        gap = state.gap_since
+        lines += [] if gap is None else [f"gap since then: {gap:+.3g}"]
     lines += [
         f"e-value: {state.evalue:.3g} (largest {state.largest_evalue:.3g}; alarm at "
         f"{1 / watched.alpha:.3g})",

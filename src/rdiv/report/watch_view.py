@@ -92,6 +92,8 @@ def _numbers(state: MonitorState) -> list[dict[str, str]]:
     if since is not None:
         hint = f"plausible: {shorten(since.low, 40)} to {shorten(since.high, 40)}"
         parts.insert(0, ("Changed since", shorten(since.name, 40), hint))
+        if state.gap_since is not None:
+            parts.insert(1, ("Gap since then", signed(state.gap_since, 3), "estimated"))
     return [{"label": label, "value": value, "hint": hint} for label, value, hint in parts]
 
 
