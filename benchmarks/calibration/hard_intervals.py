@@ -30,7 +30,7 @@ from rdiv.models import Ridge
 from rdiv.studies.journal import Journal
 from rdiv.threads import one_thread
 
-SEED, DRAWS, RESAMPLES = 71, 1000, 199
+SEED, DRAWS, RESAMPLES = 71, 300, 199
 ALPHA, MOST = 0.05, 0.07
 JOURNAL = Path(__file__).resolve().parents[1] / "studies/journals/hard_intervals.jsonl"
 SLOPE = np.array([1.0, 0.5, 0.0])
