@@ -5,8 +5,8 @@
 Each draw of the first table compares two samples without a shift, takes the smallest detectable
 gap, and compares two new samples whose loss differs by just that gap. Each draw of the second plans
 rows from a pilot without a shift and tests new samples of the planned size; how many rows are
-really needed comes from tests at three sizes. The noise of current makes the gap: the squared error
-of any model of the rest rises by what is added to its variance.
+really needed comes from tests at up to three sizes. The noise of current makes the gap: the squared
+error of any model of the rest rises by what is added to its variance.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ FOUND = (
     Setting("logistic, log loss", flipped, (400, 400), {"model": "logistic"}, 200),
     Setting("boosting, squared error", regression, (400, 400), BOOSTING, 40),
     Setting("exponential losses, one question", exponential, (100, 100), LOSS, 400),
-    Setting("exponential losses, one question", exponential, (400, 50), LOSS, 1200),
+    Setting("exponential losses, one question", exponential, (400, 50), LOSS, 800),
     Setting("lognormal losses, heavy tails", lognormal, (400, 400), LOSS, 400),
 )
 PLANNED = (
@@ -312,7 +312,7 @@ def page(by_line: dict[tuple[str, int], list[dict[str, Any]]]) -> str:
         "",
         f"Rows that a pilot without a shift plans for a power of {POWER:g}, and how often r-div of",
         "new samples of that size found the gap. Rows are those of reference, and of current.",
-        "*Needed*: the rows that find it so often, from tests at three sizes, with a standard",
+        "*Needed*: rows that find it so often, from tests at up to three sizes, with a standard",
         "error. *Over pilots*: the range between which four of five pilots planned. *Of a pilot*:",
         "the median of the ranges that single pilots print; at least four of five of them should",
         "hold the number needed, and *hold it* says how many do.",
