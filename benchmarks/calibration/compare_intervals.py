@@ -26,7 +26,7 @@ from benchmarks.calibration.intervals import classes, regression
 import rdiv
 from rdiv.models import Boosting, Logistic, Ridge
 from rdiv.samples.pool import Pool
-from rdiv.studies.journal import resume_map
+from rdiv.studies.journal import Journal, resume_map
 
 SEED, DRAWS, BLOCK, FRESH = 44, 1000, 25, 20_000
 JOURNAL = Path(__file__).resolve().parents[1] / "studies/journals/compare_intervals.jsonl"
@@ -116,17 +116,21 @@ def counted(key: dict[str, Any]) -> dict[str, int]:
     return dict(zip(NAMES, np.sum(runs, axis=0).tolist(), strict=True))
 
 
-def collected(journal: Path, jobs: int, draws: int) -> dict[str, dict[str, int]]:
-    """How many draws of each line every interval covers; blocks in the journal are kept."""
-    blocks = draws // BLOCK
-    keys = [{"cell": name, "block": i, "seed": SEED} for name in CELLS for i in range(blocks)]
+def collected(journal: Path, jobs: int, draws: int, known: bool) -> dict[str, list[dict[str, int]]]:
+    """What every block of each line covers; those in the journal are not made again.
+
+    With `known` blocks that the journal does not hold are left out.
+    """
+    keys = [
+        {"cell": name, "block": i, "seed": SEED} for name in CELLS for i in range(draws // BLOCK)
+    ]
+    if known:
+        with Journal(journal) as opened:
+            held = [row["key"] for row in opened.rows]
+        keys = [key for key in keys if key in held]
     found = resume_map(counted, keys, file=journal, n_jobs=jobs)
-    return {
-        cell: {
-            name: sum(one[name] for one in found[k * blocks : (k + 1) * blocks]) for name in NAMES
-        }
-        for k, cell in enumerate(CELLS)
-    }
+    pairs = list(zip(keys, found, strict=True))
+    return {name: [one for key, one in pairs if key["cell"] == name] for name in CELLS}
 
 
 INTRO = """\
@@ -137,27 +141,28 @@ INTRO = """\
 How often the 95 % intervals of `rdiv.compare` hold the truth: the mean losses of the very models
 that were fitted, on {fresh:,} fresh rows of each distribution. `gap`: the model in use, trained on
 half of the reference. `shared_gap`: the models of five folds of both samples. `retraining`: mean
-loss of the first minus that of the second. {draws:,} draws a line; in square brackets the 95 %
-interval of the coverage. Command:
+loss of the first minus that of the second. {draws:,} draws a line are planned; in square brackets
+the 95 % interval of the coverage. Command:
 `python benchmarks/calibration/compare_intervals.py --out docs/measured/compare_intervals.md`.\
 """
 
 
-def page(found: dict[str, dict[str, int]], draws: int) -> Iterator[str]:
+def page(found: dict[str, list[dict[str, int]]], draws: int) -> Iterator[str]:
     """The lines of the page."""
     yield from INTRO.format(fresh=FRESH, draws=draws).split("\n")
     yield from (
         "",
-        f"| what is compared | rows | {' | '.join(NAMES)} |",
-        "|---|---|---|---|---|---|",
+        f"| what is compared | rows | draws | {' | '.join(NAMES)} |",
+        "|---|---|---|---|---|---|---|",
     )
-    for name, counts in found.items():
-        cells = []
-        for count in counts.values():
-            span = binomtest(count, draws).proportion_ci(method="wilson")
-            cells.append(f"{count / draws:.3f} [{span.low:.3f}, {span.high:.3f}]")
+    for name, blocks in found.items():
+        cells, made = [], len(blocks) * BLOCK
+        for interval in NAMES if blocks else ():
+            count = sum(block[interval] for block in blocks)
+            span = binomtest(count, made).proportion_ci(method="wilson")
+            cells.append(f"{count / made:.3f} [{span.low:.3f}, {span.high:.3f}]")
         sizes = CELLS[name].sizes
-        yield f"| {name} | {sizes[0]} + {sizes[1]} | {' | '.join(cells)} |"
+        yield f"| {name} | {sizes[0]} + {sizes[1]} | {made} | {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -167,8 +172,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--journal", type=Path, default=JOURNAL)
+    parser.add_argument("--known", action="store_true", help="only what the journal holds")
     args = parser.parse_args()
-    found = collected(args.journal, args.jobs, args.draws)
+    found = collected(args.journal, args.jobs, args.draws, args.known)
     text = "\n".join(page(found, args.draws)) + "\n"
     if args.out is None:
         print(text)

@@ -9,12 +9,11 @@ The target of "fitted" is the gap of the very models that were fitted, on many f
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -28,11 +27,13 @@ from rdiv import estimate_gap
 from rdiv.models import Boosting, CrossFit, Frozen, Logistic, Ridge
 from rdiv.models.protocol import Model
 from rdiv.samples.pool import Pool
+from rdiv.studies.journal import Journal, resume_map
 
 Floats = NDArray[np.float64]
 Sample = tuple[Floats, NDArray[Any]]
 SEED, TRIALS, RESAMPLES, FRESH, MANY = 23, 2000, 199, 20_000, 200_000
 FRESH_CLASSES, TREES, FREEDOM = 5000, 30, 2.5
+JOURNAL = Path(__file__).resolve().parents[1] / "studies/journals/interval_coverage.jsonl"
 METHODS: tuple[Literal["normal", "bootstrap"], ...] = ("normal", "bootstrap")
 
 
@@ -219,29 +220,21 @@ def coverage(cell: Cell, *, trials: int, jobs: int = 1) -> Floats:
     return np.asarray(np.mean(runs, axis=0))
 
 
-def remembered(path: Path | None, name: str, trials: int, run: Callable[[], Any]) -> Any:
-    """What `run` gives, kept in a file of finished cells so that a stopped run continues."""
-    found = {}
-    if path is not None and path.exists():
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        found = {(row["cell"], row["trials"]): row["result"] for row in rows}
-    if (name, trials) not in found:
-        found[name, trials] = np.asarray(run()).tolist()
-        if path is not None:
-            row = {"cell": name, "trials": trials, "result": found[name, trials]}
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
-    return found[name, trials]
+def counted(key: dict[str, Any]) -> dict[str, float]:
+    """The coverage of both methods in one cell."""
+    cell = next(one for one in CELLS if one.name == key["cell"])
+    shares = coverage(cell, trials=key["trials"])
+    return dict(zip(METHODS, shares.tolist(), strict=True))
 
 
 def main() -> None:
     """Run the cells and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--rows", type=Path, help="file that keeps finished cells")
+    parser.add_argument("--journal", type=Path, default=JOURNAL, help="keeps finished cells")
+    parser.add_argument("--known", action="store_true", help="only what the journal holds")
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--boosting-trials", type=int)
-    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", help="run the cells whose name holds this text")
     args = parser.parse_args()
     lines = [
@@ -259,6 +252,8 @@ def main() -> None:
         "| model and shift | rows | pairs | normal | bootstrap | standard error at 0.95 |",
         "|---|---|---|---|---|---|",
     ]
+    with Journal(args.journal) as journal:
+        held = [row["key"] for row in journal.rows]
     for cell in CELLS:
         if args.only and args.only not in cell.name:
             continue
@@ -266,10 +261,15 @@ def main() -> None:
         trials = args.boosting_trials if slow else args.trials
         if cell.estimand == "population":
             trials *= 5  # one fit a pair: cheap
-        run = partial(coverage, cell, trials=trials, jobs=args.jobs)
-        normal, boot = remembered(args.rows, cell.name, trials, run)
-        rows, error = " + ".join(map(str, cell.sizes)), np.sqrt(0.0475 / trials)
-        line = f"| {cell.name} | {rows} | {trials} | {normal:.3f} | {boot:.3f} | {error:.3f} |"
+        rows = " + ".join(map(str, cell.sizes))
+        key = {"cell": cell.name, "trials": trials, "seed": SEED}
+        if args.known and key not in held:
+            lines.append(f"| {cell.name} | {rows} | 0 | not counted yet | | |")
+            continue
+        found = resume_map(counted, [key], file=args.journal)[0]
+        shares = " | ".join(f"{found[method]:.3f}" for method in METHODS)
+        error = np.sqrt(0.0475 / trials)
+        line = f"| {cell.name} | {rows} | {trials} | {shares} | {error:.3f} |"
         lines.append(line)
         print(line, flush=True)
     if args.out:
