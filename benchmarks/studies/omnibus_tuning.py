@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +173,7 @@ def model(parts: Columns) -> np.ndarray:
     return min_p(np.stack([parts["r-div"], score], axis=1))
 
 
-def best(parts: Columns, names: list[str]) -> np.ndarray:
+def best(parts: Columns, names: Sequence[str]) -> np.ndarray:
     """The smallest p-value of some parts."""
     found: np.ndarray = together(min_p, parts, *names)
     return found
