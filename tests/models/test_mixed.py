@@ -82,6 +82,15 @@ class TestEncoding:
         np.testing.assert_array_equal(numbers[:, 0], numbers[:, 1])
         np.testing.assert_array_equal(numbers[:, 0], numbers[:, 2])
 
+    def test_columns_over_all_magnitudes_have_finite_scores(self) -> None:
+        """Slopes between values of 1e-300 and 1e300 of one another must not overflow."""
+        rng = RNG(0)
+        x = 10.0 ** rng.uniform(-320, 300, size=(200, 1))
+        some, all_rows = Pool(x[:100]).by_kind(), Pool(x).by_kind()
+        scores = fit_encoding(some).apply(all_rows)[:, 0]
+        assert np.isfinite(scores).all()
+        assert (np.diff(scores[np.argsort(x[:, 0])]) >= 0).all()
+
     def test_rows_never_seen(self) -> None:
         known = Pool(pl.DataFrame({"a": [1.0, 2.0, 4.0], "t": ["x", "y", "x"]}))
         encoding = fit_encoding(known.by_kind())
