@@ -152,7 +152,7 @@ def page(known: dict[str, list[int]]) -> str:
         f"{RESAMPLES} permutations. A right test has at most {ALPHA:.0%} false alarms on average; "
         "the bound is passed by chance",
         "once in 1000 such cells. The broken variant learns ranks, levels and text from p alone;",
-        "on mostly missing cells, where that matters little, it fills them with the mean of a file.",
+        "on mostly missing cells, where that matters little, it fills them with means of a file.",
         "",
         "| table | draws | false alarms | rate | bound | broken: draws | broken: rate |",
         "|---|---|---|---|---|---|---|",

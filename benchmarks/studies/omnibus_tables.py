@@ -61,11 +61,11 @@ as `input_test`. Command: `{command}`.
 the odd trials and measured on the even ones, and the other way round; the two regrets are averaged.
 In brackets: 95 % interval, from paired differences of the trials.
 
-The members of omnibus and how they are combined were chosen on other tables (breast cancer, wine,
-diabetes, two artificial ones), with other draws. Two earlier runs of the cells below, with other
-seeds, showed that distances of normal scores miss growth in a long tail (distances of values were
-added) and that r-div and score as a third of a member lose too much on Blob and HDGM (they became
-a member of their own). The draws below were made after that.
+The members of omnibus and their weights were [chosen on other cells](omnibus_tuning.md), with
+other draws; no draw below was made before that. Earlier versions were seen on these cells with
+other seeds: that distances of normal scores miss growth in a long tail, and that omnibus was behind
+on Blob, HDGM and HIGGS-4, was known from them. The last two lines are ten rows of another
+source, as of another hospital.
 """
 
 

@@ -121,7 +121,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-@pytest.mark.parametrize("test", [Inputs(), Omnibus("gmm")], ids=["inputs", "omnibus"])
+@pytest.mark.parametrize("test", [Inputs(), Omnibus("mixed")], ids=["inputs", "omnibus"])
 def test_swapping_rows_changes_no_number(name: str, test: Any) -> None:
     rows, masks, first = ODD[name](RNG(4), 40), random_subsets(RNG(5), 7, 40, 15), None
     for n_p in (15, 15, 33):

@@ -64,8 +64,8 @@ class InputColumn:
     def at(self, rows: NDArray[np.intp]) -> InputColumn:
         """The same column of some rows."""
         part = replace(self, codes=self.codes[rows])
-        for name in ("holds", "where"):  # what does not depend on the rows is computed once
-            part.__dict__[name] = getattr(self, name)
+        known = {name: value for name, value in self.__dict__.items() if name in ("holds", "where")}
+        part.__dict__.update(known)  # what does not depend on the rows is computed once
         return part
 
 

@@ -24,6 +24,7 @@ _SMOOTH = 0.5  # rows added to every level
 _RARE = 10.0  # a level of so many rows counts half (in squares)
 _NARROWEST = 0.3  # least spread that a column of scores is divided by
 _MOST_KNOTS = 1024
+_TINY = 1e-280  # of the largest value
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +36,8 @@ class _Scores:
     scores: Floats
 
     def apply(self, values: Floats) -> Floats:
-        with np.errstate(under="ignore", over="ignore"):
-            units = np.clip(np.ldexp(values, -self.exponent), -4.0, 4.0)
-            found = np.interp(units, self.knots, self.scores)
+        units = np.clip(_in_units(values, self.exponent), -4.0, 4.0)
+        found = np.interp(units, self.knots, self.scores)
         return np.where(np.isnan(values), 0.0, found)
 
 
@@ -162,8 +162,7 @@ def _even_scores(n: int) -> Floats:
 def _fit_scores(values: Floats) -> _Scores:
     present = values[~np.isnan(values)]
     exponent = int(np.frexp(np.abs(present).max(initial=0.0))[1])
-    with np.errstate(under="ignore"):
-        knots, counts = np.unique(np.ldexp(present, -exponent), return_counts=True)
+    knots, counts = np.unique(_in_units(present, exponent), return_counts=True)
     if len(knots) < 2:
         return _Scores(exponent, np.zeros(1), np.zeros(1))
     even = len(knots) == len(present)
@@ -174,6 +173,14 @@ def _fit_scores(values: Floats) -> _Scores:
     width = knots[-1] - knots[0]
     knots = np.concatenate([[knots[0] - width], knots, [knots[-1] + width]])
     return _Scores(exponent, knots, np.concatenate([[scores[0] - 1], scores, [scores[-1] + 1]]))
+
+
+def _in_units(values: Floats, exponent: int) -> Floats:
+    """Values over a power of two; next to nothing is 0, so that slopes between them are finite."""
+    with np.errstate(under="ignore", over="ignore"):
+        units = np.ldexp(values, -exponent)
+    units[np.abs(units) < _TINY] = 0.0
+    return units
 
 
 def _fit_codes(codes: NDArray[np.integer], n_codes: int) -> _Codes:

@@ -318,7 +318,9 @@ def refuse_infinite(frame: Frame) -> None:
     bad = []
     for name, dtype in frame.schema.items():
         if dtype.is_float():
-            count = int(np.isinf(frame[name].fill_null(0.0).to_numpy().astype(float)).sum())
+            column = frame[name]
+            column = column.fill_null(0.0) if column.null_count() else column
+            count = int(np.isinf(column.to_numpy().astype(float)).sum())
             if count:
                 bad.append(f"{name!r} ({count})")
     if bad:

@@ -74,7 +74,8 @@ def column_floats(column: Column) -> NDArray[np.float64]:
         values = [np.nan if value is None else _number(value) for value in python_values(column)]
         return np.array(values, dtype=np.float64)
     with naming(f"reading column {column.name!r} as numbers", "convert or drop it"):
-        return unit * np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        floats = column if column.dtype == nw.Float64 else column.cast(nw.Float64)
+        return unit * np.asarray(floats.to_numpy(), dtype=np.float64)
 
 
 def _number(value: Any) -> float:
