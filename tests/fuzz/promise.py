@@ -64,8 +64,8 @@ def call(function: Callable[..., Any], *given: Any, kind: str, **options: Any) -
         except Exception as error:
             trace = "".join(traceback.format_exception(error)[-4:])
             raise BrokenPromise(
-                f"{type(error).__name__} of another library from {function.__name__}"
-                f"(*{given!r:.2000}, **{options!r:.2000})\n{trace}"
+                f"{type(error).__name__} of another library from {function.__name__}, options "
+                f"{options!r:.500}\n{trace}"
             ) from error
     RAN[f"{kind}, answered"] += 1
     return found

@@ -69,10 +69,22 @@ def report(error: BaseException, *, files: bool = True, interrupted: bool = Fals
     if isinstance(error, ModuleNotFoundError) and root in _EXTRAS:
         _say(f'this command needs {root}; install it with pip install "rdiv[{_EXTRAS[root]}]"')
         return MISUSE
+    if isinstance(error, MemoryError) and not isinstance(error, InputError):
+        _say(_out_of_memory(error))
+        return MISUSE
     if isinstance(error, InputError):
         _say(_with_names(str(error)) if files else str(error))
         return MISUSE
     return _crash(error)
+
+
+def _out_of_memory(error: MemoryError) -> str:
+    """What could not be allocated, and what to do."""
+    what = str(error).strip().rstrip(".")
+    return (
+        f"there is not enough memory{f' ({what[0].lower()}{what[1:]})' if what else ''}; use fewer "
+        "rows or columns, fewer --jobs, or a machine with more memory."
+    )
 
 
 def _comes_from_interrupt(error: BaseException) -> bool:

@@ -141,26 +141,13 @@ def _try_to_write(path: str, folder: str) -> None:
 
 
 def _write_file(path: str, data: bytes) -> None:
-    """Write a file completely or not at all: to a temporary file first, which then replaces it."""
-    from secrets import token_hex
-    from shutil import copymode
+    from rdiv.samples.whole_files import write_whole_file
 
-    if _is_device(path):
-        with open(path, "wb") as stream:
-            stream.write(data)
+    if not _is_device(path):
+        write_whole_file(path, data)
         return
-    place = os.path.realpath(path)
-    beside = os.path.join(os.path.dirname(place), f".rdiv-{token_hex(8)}")
-    try:
-        with open(beside, "xb") as stream:
-            stream.write(data)
-        if os.path.exists(place):
-            copymode(place, beside)
-        os.replace(beside, place)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(beside)
-        raise
+    with open(path, "wb") as stream:
+        stream.write(data)
 
 
 def _silence(descriptor: int) -> None:

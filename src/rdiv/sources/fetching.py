@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputFileError, MissingExtraError
 from rdiv.names import chosen_from
+from rdiv.samples.whole_files import put_in_place
 from rdiv.sources.data_files import DATA_FILES, arrays_digest, data_dir, data_file
 
 __all__ = [
@@ -203,7 +204,7 @@ def fetch(name: str, folder: str | Path | None = None, *, origin: str | None = N
             arrays: Any = _prepared(name, recipe, Path(scratch))
             draft = Path(scratch, "draft.npz")
             np.savez_compressed(draft, **arrays)
-            os.replace(draft, place)
+            put_in_place(draft, place)
     except OSError as error:
         if error.errno is None:  # a sentence of our own
             raise
