@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.fuzz.files import Damage, Made, files, written
+from tests.fuzz.files import Made, files, written
 from tests.fuzz.promise import call, examples, run, scratch
-from tests.fuzz.tables import Recipe
 
 import rdiv
 
 FEW = ("--model", "ridge", "--resamples", "39")
 """A quick model and enough permutations for level 0.05, so that the arguments are used."""
 
+CLASSES = ("--model", "logistic", "--resamples", "39", "--target", "y", "--task", "classification")
+
 RUNS = {
     "compare": ["compare", "P", "Q", *FEW, "--target", "y"],
-    "compare by logistic": ["compare", "P", "Q", "--model", "logistic", "--resamples", "39"]
-    + ["--target", "y", "--task", "classification", "--html", "page.html"],
+    "compare by logistic": ["compare", "P", "Q", *CLASSES, "--html", "page.html"],
     "compare inputs": ["compare", "P", "Q", "--resamples", "39", "--model", "gmm"],
     "test": ["test", "P", "Q", *FEW, "--target", "y"],
     "energy": ["test", "P", "Q", "--discrepancy", "energy", "--resamples", "39"],

@@ -137,7 +137,7 @@ class Journal:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             new = not self.path.exists()
-            file = open(self.path, "ab", buffering=0)
+            file = open(self.path, "ab", buffering=0)  # noqa: SIM115 (closed with the journal)
             if new:
                 sync_folder(self.path.parent)  # else its name could be lost with the power
             return file
