@@ -144,7 +144,7 @@ HEAD = """# Wrong labels: do the probabilities hold?
 guessing the most frequent label; in the others no interval and no probability is given. *Covers*:
 judged draws whose interval holds the true share. *Claimed* and *true*: mean probability of being
 wrong that the {top:.0%} most suspicious rows (at least 20) get, and the share of them whose label
-is wrong; *before*: what was claimed without the discount for the model's own mistakes. The limit of a
+is wrong; *before*: what was claimed without the discount for mistakes of the model. The limit of a
 quarter and the discount were chosen on other tables (HIGGS, two and ten digits of MNIST, census of
 another year, iris, synthetic ones) and other flips of digits. Command:
 `python benchmarks/studies/label_certainty.py --out docs/measured/label_certainty.md`.
