@@ -1,6 +1,6 @@
 """Run the fuzz suite for as long as asked, each round with other inputs, and count what was run.
 
-    python tools/fuzz.py --minutes 10 [--examples 200]
+python tools/fuzz.py --minutes 10 [--examples 200]
 """
 
 from __future__ import annotations

@@ -139,14 +139,15 @@ HEAD = """# Wrong labels: do the probabilities hold?
 
 <!-- Written by benchmarks/studies/label_certainty.py; do not edit. -->
 
-`LabelNoiseDetector` on tables whose labels are flipped on purpose, {draws} draws per line, seed {seed}. *Judged*:
-draws in which the model avoids at least a quarter of the mistakes of always guessing the most frequent
-label; in the others no interval and no probability is given. *Covers*: judged draws whose interval holds
-the true share. *Claimed* and *true*: mean probability of being wrong that the {top:.0%} most suspicious rows
-(at least 20) get, and the share of them whose label is wrong; *before*: what was claimed without the discount
-for the model's own mistakes. The limit of a quarter and the discount were chosen on other tables (HIGGS, two
-and ten digits of MNIST, census of another year, iris, synthetic ones) and other flips of digits.
-Command: `python benchmarks/studies/label_certainty.py --out docs/measured/label_certainty.md`.
+`LabelNoiseDetector` on tables whose labels are flipped on purpose, {draws} draws per line, seed
+{seed}. *Judged*: draws in which the model avoids at least a quarter of the mistakes of always
+guessing the most frequent label; in the others no interval and no probability is given. *Covers*:
+judged draws whose interval holds the true share. *Claimed* and *true*: mean probability of being
+wrong that the {top:.0%} most suspicious rows (at least 20) get, and the share of them whose label
+is wrong; *before*: what was claimed without the discount for mistakes of the model. The limit of a
+quarter and the discount were chosen on other tables (HIGGS, two and ten digits of MNIST, census of
+another year, iris, synthetic ones) and other flips of digits. Command:
+`python benchmarks/studies/label_certainty.py --out docs/measured/label_certainty.md`.
 
 """
 COLUMNS = ("table", "model", "flips", "judged", "estimate", "interval", "true share", "covers",
@@ -190,11 +191,11 @@ def summary(rows: list[dict[str, Any]], flipped: bool) -> str:
         sum(row[name] for row in judged) for name in ("sure", "sure_claimed", "sure_wrong")
     )
     return (
-        f"The interval covers {covers} of {len(judged)}. The top rows are claimed wrong too often "
-        f"by {off.mean():+.3f} on average ({np.abs(off).mean():.3f} absolute), before the discount "
-        f"by {before.mean():+.3f} ({np.abs(before).mean():.3f}). Of all {sure} rows with a "
-        f"probability over 0.5, {claimed / max(sure, 1):.3f} are claimed and "
-        f"{wrong / max(sure, 1):.3f} are wrong."
+        f"The interval covers {covers} of {len(judged)}. For the top rows claimed minus true is "
+        f"{off.mean():+.3f} on average and {np.abs(off).mean():.3f} in absolute terms; before the "
+        f"discount it was {before.mean():+.3f} and {np.abs(before).mean():.3f}. The {sure} rows "
+        f"with a probability over 0.5 have {claimed / max(sure, 1):.3f} on average, and "
+        f"{wrong / max(sure, 1):.3f} of them are wrong."
     )
 
 

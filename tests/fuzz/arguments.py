@@ -17,6 +17,7 @@ from rdiv.models import BY_NAME as MODELS
 __all__ = ["BASES", "SLOW", "arguments", "commands", "options_of"]
 
 QUICK = ["--model", "ridge", "--resamples", "39", "--target", "visits"]
+SMALL = ["--sizes", "20", "--trials", "1", "--resamples", "39"]
 PAIR = ["reference.csv", "current.csv"]
 ARRAYS = ["arrays.npz", "other.npz"]
 BASES: dict[str, list[list[str]]] = {
@@ -38,10 +39,8 @@ BASES: dict[str, list[list[str]]] = {
     ],
     "denoise": [["denoise", PAIR[0], "--target", "bought", "--model", "logistic"]],
     "power": [
-        ["power", "blob", "--sizes", "20", "--trials", "1", "--resamples", "39"]
-        + ["--discrepancy", "energy"],
-        ["power", "--pair", *ARRAYS, "--sizes", "20", "--trials", "1", "--resamples", "39"]
-        + ["--discrepancy", "r-div:gmm"],
+        ["power", "blob", *SMALL, "--discrepancy", "energy"],
+        ["power", "--pair", *ARRAYS, *SMALL, "--discrepancy", "r-div:gmm"],
     ],
     "bound": [
         ["bound", "--complexity-p", "0.1"],
@@ -121,7 +120,7 @@ def arguments(draw: st.DrawFn, name: str | None = None) -> list[str]:
         plausible = _BY_OPTION.get(option, _NUMBERS)
         value = st.one_of(*[st.sampled_from(plausible)] * 4, st.sampled_from(_ODD + _NUMBERS))
         words += [option] if flag else [option, *(draw(value) for _ in range(values))]
-    if draw(st.integers(0, 3)) == 0:
+    if len(words) > 1 and draw(st.integers(0, 3)) == 0:
         place = draw(st.integers(1, len(words) - 1))
         other = draw(st.one_of(st.sampled_from([*_FILES, *_ODD, *_NUMBERS]), st.text(max_size=8)))
         words[place : place + 1] = draw(st.sampled_from([[], [other], [words[place], other]]))

@@ -214,9 +214,10 @@ class Call:
         p, q = _sample(self.p, 0), _sample(self.q, 1)
         if self.target is not None:
             p, q = self._with_target(p, 2), self._with_target(q, 3)
-        options = {"n_resamples": 39, **dict(self.options), "model": MODELS[self.model]()}
+        options = {**dict(self.options), "model": MODELS[self.model]()}
+        if "n_resamples" in _settings(self.function):
+            options = {"n_resamples": 39, **options}
         if self.function == "denoise":
-            options.pop("n_resamples")
             return call(FUNCTIONS[self.function], p, kind="call", **options)
         given: tuple[Any, ...] = p, q
         if self.function == "compare_many":
@@ -239,28 +240,62 @@ def _settings(function: str) -> dict[str, list[Any]]:
     return {name: values for name, values in _PLAUSIBLE.items() if name in names}
 
 
+_PLAIN_TABLES = st.builds(
+    lambda y, more, rows, seed: Recipe((("a", "normal"), ("y", y), *more), rows, seed),
+    st.sampled_from(["normal", "classes", "two", "whole"]),
+    st.lists(
+        st.tuples(st.sampled_from("bcd"), st.sampled_from(["normal", "classes", "holes", "dates"])),
+        max_size=2,
+    ),
+    st.integers(24, 40),
+    st.integers(0, 99),
+)
+_PLAIN_ARRAYS = st.builds(
+    Arrays, st.sampled_from(["normal", "float32", "whole", "list"]), st.integers(24, 40)
+)
+_ANY_ARRAYS = st.builds(
+    Arrays,
+    st.sampled_from(sorted(ARRAYS)),
+    st.integers(0, 40),
+    st.sampled_from([2, 1, 3, 0]),
+    st.integers(0, 99),
+)
+_NUMBER_MODELS = ["ridge", "linear", "tree", "object", "nothing"]
+_CLASS_MODELS = ["logistic", "bayes", "dummy", "nothing"]
+_DENSITIES = ["gmm", "kde", "pca", "mixed", "nothing"]
+_WRONG = ("p", "q", "model", "target", "option")
+
+
+def _fitting(p: Recipe | Arrays, target: str | None, named: bool) -> list[str]:
+    """Models for the task of a sample."""
+    if isinstance(p, Recipe):
+        if not named:
+            return _DENSITIES
+        return _NUMBER_MODELS if dict(p.columns).get("y") in ("normal", "whole") else _CLASS_MODELS
+    return {None: _DENSITIES, "numbers": _NUMBER_MODELS}.get(target, _CLASS_MODELS)
+
+
 @st.composite
 def calls(draw: st.DrawFn) -> Call:
-    """Calls of every function: most settings plausible, some odd."""
+    """Calls of every function that should work, but for at most two things that are odd."""
     function = draw(st.sampled_from(sorted(FUNCTIONS)))
-    tables = draw(st.booleans())
-    arrays = st.builds(
-        Arrays,
-        st.one_of(st.just("normal"), st.sampled_from(sorted(ARRAYS))),
-        st.one_of(st.integers(20, 40), st.integers(0, 40)),
-        st.sampled_from([2, 2, 1, 3, 0]),
-        st.integers(0, 99),
-    )
-    samples: st.SearchStrategy[Any] = recipes() if tables else arrays
-    p = draw(samples)
-    q = draw(st.one_of(st.just(p), st.just(p), samples, arrays))
+    odd = draw(st.lists(st.sampled_from(_WRONG), max_size=2))
+    tables, named = draw(st.booleans()), draw(st.booleans()) or function == "denoise"
+    plain: st.SearchStrategy[Any] = _PLAIN_TABLES if tables else _PLAIN_ARRAYS
+    strange: st.SearchStrategy[Any] = recipes() if tables else _ANY_ARRAYS
+    p = draw(strange if "p" in odd else plain)
+    q = draw(st.one_of(strange, _ANY_ARRAYS)) if "q" in odd else p
+    kinds = ["numbers", "classes", "texts"] if named else [None]
+    target = None if tables else draw(st.sampled_from([*_TARGETS] if "target" in odd else kinds))
+    model = draw(st.sampled_from([*MODELS] if "model" in odd else _fitting(p, target, named)))
     known = _settings(function)
-    options: dict[str, Any] = {"target": "y"} if tables and draw(st.booleans()) else {}
-    for name in draw(st.lists(st.sampled_from(sorted(known)), max_size=3)):
-        pools = [st.sampled_from(known[name])] * 3
+    options: dict[str, Any] = {"target": "y"} if tables and named else {}
+    for name in draw(st.lists(st.sampled_from(sorted(known)), max_size=2)):
+        if name != "target" or "target" in odd:
+            options[name] = draw(st.sampled_from(known[name]))
+    if "option" in odd:
+        name = draw(st.sampled_from(sorted(known)))
         quick = name not in ("n_resamples", "trials", "sizes")  # many permutations are no defect
-        odd = _ODD if quick else [one for one in _ODD if one is not _MANY]
-        options[name] = draw(st.one_of(*pools, st.sampled_from(odd)))
-    target = None if tables else draw(st.sampled_from([None, "numbers", *_TARGETS]))
-    model = draw(st.one_of(st.sampled_from(["ridge", "logistic"]), st.sampled_from(sorted(MODELS))))
+        some = _ODD if quick else [one for one in _ODD if one is not _MANY]
+        options[name] = draw(st.sampled_from(some))
     return Call(function, p, q, model, target, tuple(options.items()))

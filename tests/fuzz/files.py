@@ -148,7 +148,8 @@ def _damages() -> st.SearchStrategy[Damage]:
 
 
 def files(rows: st.SearchStrategy[int] | None = None) -> st.SearchStrategy[Made]:
-    """Files of any format; about half are whole, a few have the ending of another format."""
-    damage = st.one_of(st.just(()), st.lists(_damages(), max_size=3).map(tuple))
-    other = st.sampled_from([None] * 8 + [".csv", ".parquet", ".npz", ".txt", ".jsonl.gz", ""])
+    """Files of any format; most are whole, a few have the ending of another format."""
+    whole: st.SearchStrategy[tuple[Damage, ...]] = st.just(())
+    damage = st.one_of(whole, whole, whole, st.lists(_damages(), max_size=3).map(tuple))
+    other = st.sampled_from([None] * 24 + [".csv", ".parquet", ".npz", ".txt", ".jsonl.gz", ""])
     return st.builds(Made, recipes(rows), st.sampled_from(list(FORMATS)), damage, other)

@@ -40,9 +40,9 @@ class BrokenPromise(AssertionError):
 def run(arguments: Sequence[str], kind: str, cwd: Path | None = None) -> tuple[int, str, str]:
     """Run the command in this process and check what every run must keep."""
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
-    with _limits(arguments), _inside(cwd), contextlib.redirect_stdout(out):
-        with contextlib.redirect_stderr(err):
-            code = main([str(argument) for argument in arguments])
+    streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+    with _limits(arguments), _inside(cwd), streams[0], streams[1]:
+        code = main([str(argument) for argument in arguments])
     said = [_text(out), _text(err)]
     RAN[f"{kind}, exit {code}"] += 1
     problem = _problem(code, said[1])
@@ -64,8 +64,8 @@ def call(function: Callable[..., Any], *given: Any, kind: str, **options: Any) -
         except Exception as error:
             trace = "".join(traceback.format_exception(error)[-4:])
             raise BrokenPromise(
-                f"{type(error).__name__} of another library from {function.__name__}"
-                f"(*{given!r:.2000}, **{options!r:.2000})\n{trace}"
+                f"{type(error).__name__} of another library from {function.__name__}, options "
+                f"{options!r:.500}\n{trace}"
             ) from error
     RAN[f"{kind}, answered"] += 1
     return found

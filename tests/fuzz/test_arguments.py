@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings
 from tests.fuzz.arguments import BASES, SLOW, arguments, commands
 from tests.fuzz.promise import examples, run, scratch
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, example, given, settings
-from tests.fuzz.calls import Arrays, Call, calls
+from hypothesis import HealthCheck, given, settings
+from tests.fuzz.calls import Call, calls
 from tests.fuzz.promise import call, examples
-from tests.fuzz.tables import Recipe
 
 
 @settings(

@@ -1,7 +1,7 @@
 """Any journal and any folder of a study: resumed or refused in one sentence, and never shortened
 but for a last line that was cut off.
 
-State files of `rdiv watch` are journals of the same kind; they belong here once the command is there.
+State files of `rdiv watch` belong here once the command is there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fuzz.files import DAMAGE, Damage
 from tests.fuzz.promise import call, examples, run, scratch
@@ -71,7 +71,9 @@ def finished() -> dict[str, bytes]:
     if not _FINISHED:
         with scratch() as folder:
             assert run(STUDY, "journal", folder)[0] == 0
-            _FINISHED.update({file.name: file.read_bytes() for file in (folder / "study").iterdir()})
+            _FINISHED.update(
+                {file.name: file.read_bytes() for file in (folder / "study").iterdir()}
+            )
     return _FINISHED
 
 

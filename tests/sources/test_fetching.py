@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 
 from rdiv.sources import data_files, fetching
 from rdiv.sources.data_files import DATA_FILES, DataFile, arrays_digest, data_file
+from rdiv.sources.downloads import Piece, check_address
 from rdiv.sources.fetching import RECIPES, Recipe, fetch, prepare_higgs
 
 NUMBERS = np.arange(12.0).reshape(3, 4)
@@ -24,6 +27,14 @@ def prepare(folder: Path) -> dict[str, Any]:
     return {"x": np.loadtxt(folder / "a.csv", delimiter=","), "y": np.load(folder / "b.npy")}
 
 
+def bodies() -> dict[str, bytes]:
+    """The two pieces."""
+    text, array = BytesIO(), BytesIO()
+    np.savetxt(text, NUMBERS, delimiter=",")
+    np.save(array, np.arange(3))
+    return {"a.csv": text.getvalue(), "b.npy": array.getvalue()}
+
+
 class Served:
     """What the server gives out by path, and what it was asked for."""
 
@@ -31,6 +42,7 @@ class Served:
         self.content: dict[str, bytes] = {}
         self.asked: list[str] = []
         self.cut = False  # promise more bytes than come
+        self.moved: dict[str, str] = {}
         self.address = ""
 
 
@@ -42,6 +54,11 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
         def do_GET(self) -> None:
             served.asked.append(self.path)
             body = served.content.get(self.path)
+            if self.path in served.moved:
+                self.send_response(302)
+                self.send_header("Location", served.moved[self.path])
+                self.end_headers()
+                return
             if body is None:
                 self.send_error(404)
                 return
@@ -57,11 +74,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
         served.address = f"http://127.0.0.1:{listening.server_address[1]}"
         thread = threading.Thread(target=listening.serve_forever, args=(0.01,), daemon=True)
         thread.start()
-        np.savetxt(tmp_path / "a.csv", NUMBERS, delimiter=",")
-        np.save(tmp_path / "b.npy", np.arange(3))
-        for name in ("a.csv", "b.npy"):
-            served.content[f"/public/{name}"] = (tmp_path / name).read_bytes()
-            (tmp_path / name).unlink()
+        for name, body in bodies().items():
+            served.content[f"/public/{name}"] = body
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         monkeypatch.setenv("RDIV_DATA_ORIGIN", served.address)
         yield served
@@ -72,7 +86,10 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """A data file of two pieces, known as tiny."""
-    pieces = {name: f"{HOST}/public/{name}" for name in ("a.csv", "b.npy")}
+    pieces = {
+        name: Piece(f"{HOST}/public/{name}", len(body), sha256(body).hexdigest())
+        for name, body in bodies().items()
+    }
     digest = arrays_digest({"x": NUMBERS, "y": np.arange(3)})
     monkeypatch.setitem(DATA_FILES, "tiny", DataFile("tiny.npz", "twelve numbers", digest))
     monkeypatch.setitem(RECIPES, "tiny", Recipe(pieces, prepare))
@@ -123,7 +140,62 @@ def test_origin_may_be_given(
 )
 def test_other_contents_are_not_kept(server: Served, tmp_path: Path, body: bytes) -> None:
     server.content["/public/a.csv"] = body
+    with pytest.raises(ValueError, match=r"a.csv has a wrong checksum and was not kept"):
+        fetch("tiny", tmp_path)
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.usefixtures("tiny", "server")
+def test_pieces_of_another_preparation_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(DATA_FILES, "tiny", DataFile("tiny.npz", "twelve numbers", "0" * 64))
     with pytest.raises(ValueError, match="tiny has a wrong checksum and was not kept"):
+        fetch("tiny", tmp_path)
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.usefixtures("tiny")
+def test_nothing_is_read_before_its_digest_was_found_right(
+    server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.content["/public/b.npy"] = b"\x93NUMPY" + bytes(len(bodies()["b.npy"]) - 6)
+    recipe = RECIPES["tiny"]
+    read: list[Path] = []
+
+    def prepare(folder: Path) -> dict[str, Any]:
+        read.append(folder)
+        return {}
+
+    monkeypatch.setitem(RECIPES, "tiny", Recipe(recipe.pieces, prepare))
+    with pytest.raises(ValueError, match=r"b.npy has a wrong checksum"):
+        fetch("tiny", tmp_path)
+    assert not read
+
+
+@pytest.mark.usefixtures("tiny")
+def test_more_bytes_than_there_should_be_are_not_taken(server: Served, tmp_path: Path) -> None:
+    server.content["/public/a.csv"] = bytes(10**7)
+    with pytest.raises(ValueError, match=r"a.csv was not kept: it is larger than it should be"):
+        fetch("tiny", tmp_path)
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize(
+    "origin", ["http://files.example.org", "ftp://a", "file:///etc", "http://[", "x"]
+)
+def test_only_https_is_asked(server: Served, tmp_path: Path, origin: str) -> None:
+    with pytest.raises(ValueError, match="over https only"):
+        fetch("tiny", tmp_path, origin=origin)
+    assert server.asked == []
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_redirect_to_plain_http_is_not_followed(server: Served, tmp_path: Path) -> None:
+    server.moved["/public/a.csv"] = "http://files.example.org/a.csv"
+    with pytest.raises(ValueError, match=r"over https only, got 'http://files.example.org/a.csv'"):
         fetch("tiny", tmp_path)
     assert leftovers(tmp_path) == []
 
@@ -163,12 +235,12 @@ def test_nobody_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("tiny", "server")
-@pytest.mark.parametrize("moment", ["_download", "_prepared"])
+@pytest.mark.parametrize("moment", ["download", "_prepared"])
 def test_interrupt_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     def interrupt(*arguments: Any) -> None:
-        if moment == "_download":
+        if moment == "download":
             arguments[-1].write_bytes(b"half a f")
         raise KeyboardInterrupt
 
@@ -214,8 +286,11 @@ def test_missing_pooch_is_named(
 
 def test_every_data_file_has_a_recipe_or_a_reason() -> None:
     assert set(RECIPES) == {name for name, known in DATA_FILES.items() if known.made is None}
-    for recipe in RECIPES.values():
-        assert all(address.startswith("https://") for address in recipe.pieces.values())
+    for name, recipe in RECIPES.items():
+        for piece in recipe.pieces.values():
+            check_address(piece.address)
+            assert piece.address.startswith("https://")
+            assert piece.sha256 is not None or name == "pacs"  # whose contents have a digest
 
 
 def write_pieces(folder: Path, parts: list[Any], labels: list[Any], names: list[str]) -> None:

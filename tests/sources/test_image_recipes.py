@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import sys
 import tarfile
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 
@@ -12,16 +13,17 @@ import numpy as np
 import pytest
 from tests.sources.test_fetching import Served, server  # noqa: F401
 
+from rdiv.sources import fetching
 from rdiv.sources.data_files import DATA_FILES, DataFile, arrays_digest, data_file
+from rdiv.sources.downloads import Piece
 from rdiv.sources.fetching import (
-    CIFAR10_PIECES,
     MNIST_PARTS,
     MNIST_PIECES,
     PACS_CLASSES,
     PACS_DOMAINS,
-    PACS_PIECES,
     RECIPES,
     Recipe,
+    contents_digest,
     fetch,
     prepare_cifar10,
     prepare_mnist,
@@ -116,8 +118,37 @@ def pacs_archive() -> bytes:
     return tar({"top-1234/README.md": b"hello", "top-1234/PACS/photo.txt": b"", **files})
 
 
-def test_pacs_is_sorted_by_path_and_reduced(tmp_path: Path) -> None:
+def images_of(archive: bytes) -> str:
+    """The digest of the images in an archive, sorted by path."""
+    with tarfile.open(fileobj=BytesIO(archive)) as opened:
+        files = [
+            (tuple(member.name.split("/")[-3:]), opened.extractfile(member).read())  # type: ignore[union-attr]
+            for member in opened
+            if member.name.endswith(".jpg")
+        ]
+    return contents_digest(sorted(files))
+
+
+def test_other_images_are_not_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pacs.tar.gz").write_bytes(pacs_archive())
+    monkeypatch.setattr(fetching, "_reduced", lambda content: pytest.fail("it was decoded"))
+    with pytest.raises(ValueError, match="does not hold the images of PACS"):
+        prepare_pacs(tmp_path)
+
+
+def test_an_archive_that_swells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pacs.tar.gz").write_bytes(tar({"PACS/photo/dog/a.jpg": bytes(5000)}))
+    monkeypatch.setattr(fetching, "UNPACKED", 4000)
+    with pytest.raises(ValueError, match="holds more than 4000 bytes"):
+        prepare_pacs(tmp_path)
+
+
+def test_pacs_is_sorted_by_path_and_reduced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = pacs_archive()
+    monkeypatch.setattr(fetching, "PACS_CONTENTS", images_of(archive))
+    (tmp_path / "pacs.tar.gz").write_bytes(archive)
     made = prepare_pacs(tmp_path)
     assert (made["x"].shape, made["x"].dtype) == ((56, 64, 64, 3), np.uint8)
     domains = [PACS_DOMAINS[i] for i in made["domain"]]
@@ -138,18 +169,21 @@ def test_recipes_over_a_loopback_server(
     """The real addresses on another host, and a digest of small arrays in place of the real one."""
     contents = {
         "mnist": {
-            MNIST_PIECES[piece]: idx(np.full((2, 28, 28)[: 3 - 2 * ("y_" in part)], 5, np.uint8))
+            piece: idx(np.full((2, 28, 28)[: 3 - 2 * ("y_" in part)], 5, np.uint8))
             for part, piece in MNIST_PARTS.items()
         },
         "cifar10": {
-            CIFAR10_PIECES["cifar.tar.gz"]: cifar_archive(
-                records(np.arange(50) % 10), records(np.arange(10))
-            )
+            "cifar.tar.gz": cifar_archive(records(np.arange(50) % 10), records(np.arange(10)))
         },
-        "pacs": {PACS_PIECES["pacs.tar.gz"]: pacs_archive()} if name == "pacs" else {},
+        "pacs": {"pacs.tar.gz": pacs_archive()} if name == "pacs" else {},
     }[name]
-    for address, content in contents.items():
+    if name == "pacs":
+        monkeypatch.setattr(fetching, "PACS_CONTENTS", images_of(contents["pacs.tar.gz"]))
+    pieces = {}
+    for file, content in contents.items():
+        address = RECIPES_BEFORE[name].pieces[file].address
         server.content["/" + address.split("/", 3)[3]] = content
+        pieces[file] = Piece(address, len(content), sha256(content).hexdigest())
     made: list[str] = []
 
     def recorded(folder: Path) -> dict[str, np.ndarray]:
@@ -160,9 +194,7 @@ def test_recipes_over_a_loopback_server(
         monkeypatch.setitem(DATA_FILES, name, DataFile(known.file, known.about, digest))
         return arrays
 
-    monkeypatch.setitem(
-        RECIPES, name, Recipe(RECIPES_BEFORE[name].pieces, recorded, name == "pacs")
-    )
+    monkeypatch.setitem(RECIPES, name, Recipe(pieces, recorded, name == "pacs"))
     path = fetch(name, tmp_path)
     assert data_file(name, tmp_path) == path
     assert [path.name] == sorted(file.name for file in tmp_path.iterdir())
@@ -177,9 +209,10 @@ def test_other_images_than_ours_are_not_kept(
     server: Served,  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    for address in MNIST_PIECES.values():
-        server.content["/" + address.split("/", 3)[3]] = idx(np.zeros((2, 28, 28), np.uint8))
-    with pytest.raises(ValueError, match="mnist has a wrong checksum and was not kept"):
+    for piece in MNIST_PIECES.values():
+        path = "/" + piece.address.split("/", 3)[3]
+        server.content[path] = idx(np.zeros((2, 28, 28), np.uint8))
+    with pytest.raises(ValueError, match=r"ubyte.gz has a wrong checksum and was not kept"):
         fetch("mnist", tmp_path)
     assert list(tmp_path.iterdir()) == []
 

@@ -186,11 +186,12 @@ def test_rows_of_a_study_pass_their_own_check(folder: Path) -> None:
 def test_every_row_is_on_the_disk_before_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    synced: list[int] = []
-    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_size))
+    synced: list[os.stat_result] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle)))
     run(tmp_path)
+    rows = (tmp_path / "rows.jsonl").stat().st_ino
     sizes = [len(b"".join(lines(tmp_path)[:count])) for count in range(1, 7)]
-    assert synced == sizes
+    assert [file.st_size for file in synced if file.st_ino == rows] == sizes
 
 
 def test_a_row_that_is_there_twice(folder: Path) -> None:
@@ -316,7 +317,7 @@ def test_an_unwritable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         run(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["rows.jsonl", "table.md", ".draft"])
+@pytest.mark.parametrize("name", ["rows.jsonl", "table.md"])
 def test_a_folder_in_place_of_a_file(tmp_path: Path, name: str) -> None:
     if name == "rows.jsonl":
         run(tmp_path)
@@ -364,7 +365,7 @@ def test_a_full_disk_beside_the_rows(
     replace = os.replace
 
     def full(draft: Path, path: Path) -> None:
-        if path.name == name:
+        if Path(path).name == name:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         replace(draft, path)
 
@@ -373,7 +374,7 @@ def test_a_full_disk_beside_the_rows(
         with pytest.raises(OSError, match=rf"cannot write to .*{name}: No space left") as caught:
             run(tmp_path)
     assert f"the {6 if name == 'table.md' else 0} rows written so far are kept" in str(caught.value)
-    assert not (tmp_path / ".draft").exists()
+    assert not list(tmp_path.glob(".rdiv-*"))
     assert len(run(tmp_path).rows) == 6
 
 

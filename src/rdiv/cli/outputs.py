@@ -112,18 +112,10 @@ def printable(text: str) -> str:
     return "\n".join(visible(line) for line in text.split("\n"))
 
 
-def write_bytes(path: str, data: bytes, *, durable: bool = False) -> None:
-    """Write a file completely or not at all; an error of the system becomes one sentence.
-
-    Parameters
-    ----------
-    path : str
-    data : bytes
-    durable : bool
-        Whether the file has to be on the disk when this returns, also if the machine stops then.
-    """
+def write_bytes(path: str, data: bytes) -> None:
+    """Write a file completely or not at all; an error of the system becomes one sentence."""
     try:
-        _write_file(path, data, durable)
+        _write_file(path, data)
     except OSError as error:
         _refuse(path, f"{error.strerror}; choose another place.")
 
@@ -148,42 +140,14 @@ def _try_to_write(path: str, folder: str) -> None:
         pass
 
 
-def _write_file(path: str, data: bytes, durable: bool) -> None:
-    """Write a file completely or not at all: to a temporary file first, which then replaces it."""
-    from secrets import token_hex
-    from shutil import copymode
+def _write_file(path: str, data: bytes) -> None:
+    from rdiv.samples.whole_files import write_whole_file
 
-    if _is_device(path):
-        with open(path, "wb") as stream:
-            stream.write(data)
+    if not _is_device(path):
+        write_whole_file(path, data)
         return
-    place = os.path.realpath(path)
-    beside = os.path.join(os.path.dirname(place), f".rdiv-{token_hex(8)}")
-    try:
-        with open(beside, "xb") as stream:
-            stream.write(data)
-            if durable:
-                stream.flush()
-                os.fsync(stream.fileno())
-        if os.path.exists(place):
-            copymode(place, beside)
-        os.replace(beside, place)
-        if durable:
-            _sync_folder(os.path.dirname(place))
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(beside)
-        raise
-
-
-def _sync_folder(folder: str) -> None:
-    """Put a new name on the disk, where the system can do that."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    with open(path, "wb") as stream:
+        stream.write(data)
 
 
 def _silence(descriptor: int) -> None:

@@ -369,6 +369,10 @@ def fit_again(
     return side
 
 
+LARGEST_LOSS = 1e150
+"""Beyond this the square of a loss is no number."""
+
+
 def _one_per_row(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
     values = np.asarray(losses, dtype=np.float64)
     if values.shape != (len(pool),):
@@ -391,6 +395,11 @@ def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
         raise InputError(
             f"{who} must give finite losses, got {bad} NaN or infinite of {len(pool)}; "
             "check the inputs or use a model with more regularisation."
+        )
+    if len(values) and np.abs(values).max() > LARGEST_LOSS:
+        raise InputError(
+            f"{who} must give losses within {LARGEST_LOSS:g} of 0, got "
+            f"{values[np.abs(values).argmax()]:g}; scale the target or the loss."
         )
     rows, first = pool.repeats
     for own in (pool.y, pool.loss):

@@ -244,9 +244,7 @@ def _trust(posterior: Posterior | None, predictable: Predictability | None) -> f
     return predictable.trust(min(float(posterior.wrong.mean()), posterior.anchor_rate))
 
 
-def _rate(
-    asked: float | str, losses: Floats, estimate: NoiseRate | None, held_out: bool
-) -> float:
+def _rate(asked: float | str, losses: Floats, estimate: NoiseRate | None, held_out: bool) -> float:
     """The share of rows to suspect; none where wrong labels cannot be told from others."""
     if asked == "paper":
         return paper_share(losses)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from rdiv.errors import InputError
+from rdiv.errors import InputError, InputFileError
 from rdiv.names import chosen_from
 from rdiv.reproduction.protocol import Line, Run, Scale, Table, as_scale
+from rdiv.samples.whole_files import write_whole_file
 
 __all__ = ["Reproduced", "as_csv", "command", "narrowed", "read_csv", "reproduce", "write"]
 
@@ -170,11 +170,15 @@ def write(found: Reproduced, folder: str | Path) -> None:
         f"{found.table.name}.md": found.to_markdown(),
         f"{found.table.name}.svg": found.table.figure(found.lines),
     }
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        draft = Path(folder) / f".{name}"
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, Path(folder) / name)
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            write_whole_file(Path(folder) / name, text.encode())
+    except OSError as error:
+        raise InputFileError(
+            f"cannot write to {folder}: {error.strerror}; the finished trials are kept, and the "
+            "same command continues once that is mended."
+        ) from error
 
 
 def narrowed(table: Table, scale: Scale, parts: Sequence[str], sizes: Sequence[int]) -> Table:

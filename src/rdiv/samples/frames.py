@@ -36,6 +36,7 @@ __all__ = [
     "quoted",
     "refuse_infinite",
     "stack",
+    "within_64_bits",
     "without_objects",
 ]
 
@@ -55,6 +56,22 @@ def as_frame(obj: Any) -> Frame:
     import narwhals.stable.v2 as nw
 
     return nw.from_native(obj, eager_only=True)
+
+
+def within_64_bits(frame: Frame) -> Frame:
+    """Whole numbers of 128 bits as floats; numpy has no such type.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> wide = as_frame(pl.DataFrame({"a": [2**70, 1]}, schema={"a": pl.Int128}))
+    >>> print(within_64_bits(wide)["a"].to_list()[1])
+    1.0
+    """
+    import narwhals.stable.v2 as nw
+
+    wide = [name for name, dtype in frame.schema.items() if dtype in (nw.Int128, nw.UInt128)]
+    return frame.with_columns(nw.col(*wide).cast(nw.Float64)) if wide else frame
 
 
 def quoted(names: Sequence[str], most: int = 8) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError, InputTypeError, naming
 from rdiv.samples.arguments import described
 from rdiv.samples.datasets import MapStyle, is_torch_dataset, plain_array, read_dataset
-from rdiv.samples.frames import as_frame, is_frame, quoted
+from rdiv.samples.frames import as_frame, is_frame, quoted, within_64_bits
 from rdiv.samples.partitions import as_partitions
 
 __all__ = [
@@ -223,7 +223,7 @@ def _rows(obj: Any, name: str) -> Any:
             f"column names must be unique, got {quoted(twice)} more than once in {name}; "
             "rename them."
         )
-    return as_frame(obj) if is_frame(obj) else _array(obj, name)
+    return within_64_bits(as_frame(obj)) if is_frame(obj) else _array(obj, name)
 
 
 def _refuse_other_things(obj: Any, name: str) -> None:

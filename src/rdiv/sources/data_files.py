@@ -85,7 +85,7 @@ def data_file(file: str, folder: str | Path | None = None) -> Path:
     name = next((name for name, known in DATA_FILES.items() if known.file == file), file)
     known = chosen_from(DATA_FILES, name, "data file")
     path = data_dir(folder) / known.file
-    if not path.is_file():
+    if not os.path.isfile(path):  # False for a name that is too long, too
         raise MissingFileError(
             f"the data file {known.file} is not in {path.parent}; {_how_to_get(name)}"
         )

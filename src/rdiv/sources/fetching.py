@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 import tarfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -16,9 +17,11 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import InputError, InputFileError, MissingExtraError
+from rdiv.errors import InputError, InputFileError
 from rdiv.names import chosen_from
+from rdiv.samples.whole_files import put_in_place
 from rdiv.sources.data_files import DATA_FILES, arrays_digest, data_dir, data_file
+from rdiv.sources.downloads import Piece, download, downloader
 
 __all__ = [
     "CIFAR10_PIECES",
@@ -26,6 +29,7 @@ __all__ = [
     "PACS_PIECES",
     "RECIPES",
     "Recipe",
+    "contents_digest",
     "fetch",
     "prepare_cifar10",
     "prepare_mnist",
@@ -42,7 +46,31 @@ MNIST_PARTS = {
     "x_test": "t10k-images-idx3-ubyte.gz",
     "y_test": "t10k-labels-idx1-ubyte.gz",
 }
-MNIST_PIECES = {piece: f"{MNIST}/{piece}" for piece in MNIST_PARTS.values()}
+MNIST_PIECES = {
+    piece: Piece(f"{MNIST}/{piece}", size, digest)
+    for piece, size, digest in (
+        (
+            "train-images-idx3-ubyte.gz",
+            9_912_422,
+            "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+        ),
+        (
+            "train-labels-idx1-ubyte.gz",
+            28_881,
+            "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+        ),
+        (
+            "t10k-images-idx3-ubyte.gz",
+            1_648_877,
+            "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+        ),
+        (
+            "t10k-labels-idx1-ubyte.gz",
+            4_542,
+            "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+        ),
+    )
+}
 
 
 def prepare_mnist(folder: Path) -> Arrays:
@@ -63,7 +91,13 @@ def _idx(path: Path) -> NDArray[np.uint8]:
 
 # CIFAR-10 in its binary form; the one for Python is a pickle, which could run code.
 
-CIFAR10_PIECES = {"cifar.tar.gz": "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"}
+CIFAR10_PIECES = {
+    "cifar.tar.gz": Piece(
+        "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+        170_052_171,
+        "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+    )
+}
 CIFAR10_CLASSES = (
     "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
 )  # fmt: skip
@@ -90,11 +124,19 @@ def prepare_cifar10(folder: Path) -> Arrays:
     return arrays | {"class_names": np.array(CIFAR10_CLASSES)}
 
 
+UNPACKED = 400_000_000
+"""Most bytes that an archive may hold; those of the recipes hold less than half of that."""
+
+
 def _members(folder: Path) -> Iterator[tuple[str, bytes]]:
     """Names and contents of the files in the archives of a folder, in the order of the archive."""
+    left = UNPACKED
     for path in sorted(folder.glob("*.tar.gz")):
         with tarfile.open(path) as archive:
             for member in archive:
+                left -= member.size
+                if left < 0:
+                    raise InputError(f"{path.name} holds more than {UNPACKED} bytes.")
                 stream = archive.extractfile(member)  # into memory: no path is ever written to
                 if stream is not None:
                     yield member.name, stream.read()
@@ -103,7 +145,9 @@ def _members(folder: Path) -> Iterator[tuple[str, bytes]]:
 # PACS (Li et al. 2017), as one public repository holds it: 227 x 227, PACS/domain/class/file.
 
 _PACS = "MachineLearning2020/Homework3-PACS/tar.gz/d586a6cf3db84896fb6cc465c7bf51bdaf6d65d8"
-PACS_PIECES = {"pacs.tar.gz": f"https://codeload.github.com/{_PACS}"}
+PACS_PIECES = {"pacs.tar.gz": Piece(f"https://codeload.github.com/{_PACS}", 250_000_000)}
+PACS_CONTENTS = "d022903fe8aa5f344b60655a838d18cbbda8f5f18ce477d3c8f6bb0392f5b4e0"
+"""Digest of names and bytes of all images: the host packs the archive anew for each download."""
 PACS_DOMAINS = ("photo", "art_painting", "cartoon", "sketch")
 PACS_CLASSES = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")
 PACS_SIZE = 64
@@ -111,12 +155,15 @@ PACS_SIZE = 64
 
 def prepare_pacs(folder: Path) -> Arrays:
     """All images at 64 x 64, sorted by domain, class and file."""
-    found = []
+    files = []
     for name, content in _members(folder):
         parts = tuple(name.split("/")[-3:])
         if len(parts) == 3 and parts[0] in PACS_DOMAINS and parts[1] in PACS_CLASSES:
-            found.append((parts, _reduced(content)))
-    found.sort(key=lambda pair: pair[0])
+            files.append((parts, content))
+    files.sort(key=lambda pair: pair[0])
+    if contents_digest(files) != PACS_CONTENTS:  # before Pillow sees any of them
+        raise InputError("the archive does not hold the images of PACS.")
+    found = [(parts, _reduced(content)) for parts, content in files]
     return {
         "x": np.stack([image for _, image in found]),
         "domain": np.array([PACS_DOMAINS.index(parts[0]) for parts, _ in found], np.uint8),
@@ -124,6 +171,21 @@ def prepare_pacs(folder: Path) -> Arrays:
         "domain_names": np.array(PACS_DOMAINS),
         "class_names": np.array(PACS_CLASSES),
     }
+
+
+def contents_digest(files: Iterable[tuple[tuple[str, ...], bytes]]) -> str:
+    """SHA-256 of the names and bytes of files, in their order.
+
+    Examples
+    --------
+    >>> print(contents_digest([(("a", "b"), b"1")])[:8])
+    81b694e8
+    """
+    digest = hashlib.sha256()
+    for parts, content in files:
+        digest.update("/".join(parts).encode() + b"\0")
+        digest.update(len(content).to_bytes(8, "little") + content)
+    return digest.hexdigest()
 
 
 def _reduced(content: bytes) -> NDArray[np.uint8]:
@@ -134,10 +196,6 @@ def _reduced(content: bytes) -> NDArray[np.uint8]:
         return np.asarray(image.convert("RGB").resize(size, Image.Resampling.LANCZOS))
 
 
-TIMEOUT = 60
-"""Seconds without an answer after which a download is given up."""
-
-
 @dataclass(frozen=True)
 class Recipe:
     """How a data file is made.
@@ -145,14 +203,14 @@ class Recipe:
     Parameters
     ----------
     pieces : mapping
-        The files to download: the name that each gets, and its public address.
+        The files to download, by the name that each gets.
     prepare : callable
         From the folder with the pieces to the named arrays of the data file.
     decodes : bool
         Whether the pieces hold images that Pillow has to decode.
     """
 
-    pieces: Mapping[str, str]
+    pieces: Mapping[str, Piece]
     prepare: Callable[[Path], Arrays]
     decodes: bool = False
 
@@ -160,9 +218,10 @@ class Recipe:
 def fetch(name: str, folder: str | Path | None = None, *, origin: str | None = None) -> Path:
     """Download the pieces of a data file from their public origin and prepare the file.
 
-    The digest of the arrays decides: what does not match the one in ``DATA_FILES`` is not kept,
-    whatever the reason. The file appears whole or not at all. One that is there already and whole
-    is left alone.
+    Pieces come over https alone, are cut off beyond their size, and are read only after their
+    SHA-256 was found right. The digest of the arrays decides in the end: what does not match the
+    one in ``DATA_FILES`` is not kept, whatever the reason. The file appears whole or not at all.
+    One that is there already and whole is left alone.
 
     Parameters
     ----------
@@ -172,7 +231,8 @@ def fetch(name: str, folder: str | Path | None = None, *, origin: str | None = N
         Where to put it; by default ``RDIV_DATA``, then the cache.
     origin : str, optional
         Scheme and host to use in place of those of the public addresses, for a mirror; by default
-        the one in the environment variable ``RDIV_DATA_ORIGIN``, if there is one.
+        the one in the environment variable ``RDIV_DATA_ORIGIN``, if there is one. https, or http
+        on this machine.
 
     Returns
     -------
@@ -194,16 +254,16 @@ def fetch(name: str, folder: str | Path | None = None, *, origin: str | None = N
             raise
         place = data_dir(folder) / known.file
     recipe = RECIPES[name]
-    download, origin = _downloader(recipe), origin or os.environ.get("RDIV_DATA_ORIGIN")
+    fetcher, origin = downloader(recipe.decodes), origin or os.environ.get("RDIV_DATA_ORIGIN")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".fetch-", dir=place.parent) as scratch:
-            for piece, address in recipe.pieces.items():
-                _download(download, _moved(address, origin), Path(scratch, piece))
+            for file, piece in recipe.pieces.items():
+                download(fetcher, piece, _moved(piece.address, origin), Path(scratch, file))
             arrays: Any = _prepared(name, recipe, Path(scratch))
             draft = Path(scratch, "draft.npz")
             np.savez_compressed(draft, **arrays)
-            os.replace(draft, place)
+            put_in_place(draft, place)
     except OSError as error:
         if error.errno is None:  # a sentence of our own
             raise
@@ -215,33 +275,6 @@ def fetch(name: str, folder: str | Path | None = None, *, origin: str | None = N
 
 def _moved(address: str, origin: str | None) -> str:
     return address if origin is None else origin.rstrip("/") + urlsplit(address).path
-
-
-def _downloader(recipe: Recipe) -> Any:
-    try:
-        from pooch import HTTPDownloader
-
-        if recipe.decodes:
-            import PIL.Image  # noqa: F401
-    except ImportError as error:
-        what = "pooch" if error.name == "pooch" else "Pillow"
-        raise MissingExtraError(
-            f'fetching data needs {what}; install it with pip install "rdiv[data]".'
-        ) from None
-    return HTTPDownloader(timeout=TIMEOUT)
-
-
-def _download(download: Any, address: str, place: Path) -> None:
-    try:
-        download(address, str(place), None)
-    except OSError as error:
-        answer = getattr(error, "response", None)
-        said = error.strerror or type(error).__name__
-        reason = said if answer is None else f"the server answers {answer.status_code}"
-        raise InputFileError(
-            f"{address} could not be downloaded ({reason}) and nothing was kept; "
-            "check the connection and try again."
-        ) from error
 
 
 def _prepared(name: str, recipe: Recipe, folder: Path) -> Arrays:
@@ -301,12 +334,36 @@ def prepare_higgs(folder: Path) -> Arrays:
 RECIPES: dict[str, Recipe] = {
     "higgs": Recipe(
         {
-            "train_5K": f"{CATBOOST}/catboost/pytest/data/higgs/train_5K",
-            "X_num_val.npy": f"{DDPM}/data/higgs-small/X_num_val.npy",
-            "y_val.npy": f"{DDPM}/data/higgs-small/y_val.npy",
-            "X_num_test.npy": f"{DDPM}/data/higgs-small/X_num_test.npy",
-            "y_test.npy": f"{DDPM}/data/higgs-small/y_test.npy",
-            "higgs.csv": f"{VIYA}/data/higgs.csv",
+            "train_5K": Piece(
+                f"{CATBOOST}/catboost/pytest/data/higgs/train_5K",
+                3_537_532,
+                "95ae92018cf9438bf6a9c8c989195234a9037b0301e28e9eebc362e7d0f4ea06",
+            ),
+            "X_num_val.npy": Piece(
+                f"{DDPM}/data/higgs-small/X_num_val.npy",
+                1_757_184,
+                "b44efc5cabfb183fd342d746d8fb2d11bd61f63240fac730c7e0b6d34511443f",
+            ),
+            "y_val.npy": Piece(
+                f"{DDPM}/data/higgs-small/y_val.npy",
+                125_632,
+                "ee4f8cb3db339cbf0601b413da12f856d063ce6bb1f842ab49945a4335e8f30b",
+            ),
+            "X_num_test.npy": Piece(
+                f"{DDPM}/data/higgs-small/X_num_test.npy",
+                2_196_448,
+                "d6bb596fa4e6eda90868a42ad4929385067e32599c4a8d70d744c4893ed4617f",
+            ),
+            "y_test.npy": Piece(
+                f"{DDPM}/data/higgs-small/y_test.npy",
+                157_008,
+                "b11cb8e1768037d615c8d25122f86c4daf39872f1bacce8c44c45a4bd776bee0",
+            ),
+            "higgs.csv": Piece(
+                f"{VIYA}/data/higgs.csv",
+                3_501_672,
+                "21f8b95e4aaed9e631a76d69c724bb0ca94456bc1ac01e18fd81b968dd3c9724",
+            ),
         },
         prepare_higgs,
     ),

@@ -10,14 +10,15 @@ from types import TracebackType
 from typing import Any
 
 from rdiv.errors import InputError, InputFileError
+from rdiv.samples.whole_files import DRAFTS, write_whole_file
 from rdiv.studies.journal import Journal
 from rdiv.studies.study import Study
 
 __all__ = ["FILES", "ROWS", "StudyFolder", "check_row", "row_key"]
 
-ROWS, STUDY, DRAFT = "rows.jsonl", "study.json", ".draft"
-OLD_LOCK = ".lock"  # in folders of older versions, whose rows are refused by name
-FILES = frozenset({ROWS, STUDY, DRAFT, OLD_LOCK, "table.md", "table.csv", "power.svg"})
+ROWS, STUDY = "rows.jsonl", "study.json"
+OLD_LOCK, OLD_DRAFT = ".lock", ".draft"  # older versions left these behind
+FILES = frozenset({ROWS, STUDY, OLD_DRAFT, OLD_LOCK, "table.md", "table.csv", "power.svg"})
 
 Kinds = tuple[type, ...]
 NUMBER: Kinds = (int, float)
@@ -86,6 +87,7 @@ class StudyFolder:
             document = study.to_dict()
             new = self._is_new(document, extend)
             self._refuse_repeats()
+            self._remove_drafts()
             if new:
                 self.put(STUDY, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         except BaseException:
@@ -105,23 +107,20 @@ class StudyFolder:
 
     def put(self, name: str, text: str) -> None:
         """Write a whole file beside the rows, or leave the old one as it was."""
-        draft = self.folder / DRAFT
         try:
-            draft.write_text(text, encoding="utf-8")
-            os.replace(draft, self.folder / name)
+            write_whole_file(self.folder / name, text.encode())
         except OSError as error:
-            with suppress(OSError):
-                draft.unlink(missing_ok=True)
             raise InputFileError(self.journal.cannot_write(self.folder / name, error)) from error
 
     def _open_folder(self) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            foreign = sorted(path.name for path in self.folder.iterdir() if path.name not in FILES)
+            names = sorted(path.name for path in self.folder.iterdir())
         except OSError as error:
             raise InputFileError(
                 f"cannot use {self.folder} for a study: {error.strerror}; choose another folder."
             ) from error
+        foreign = [name for name in names if name not in FILES and not name.startswith(DRAFTS)]
         if foreign:
             raise InputError(
                 f"{self.folder} holds {foreign[0]!r}, which no study wrote; "
@@ -129,6 +128,12 @@ class StudyFolder:
             )
         if not os.access(self.folder, os.W_OK):
             raise InputFileError(f"cannot write to {self.folder}; choose another folder.")
+
+    def _remove_drafts(self) -> None:
+        """Remove what a kill left half-written; no other process writes to this folder."""
+        for draft in self.folder.glob(f"{DRAFTS}*"):
+            with suppress(OSError):
+                draft.unlink()
 
     def _is_new(self, now: dict[str, Any], extend: bool) -> bool:
         """Whether the description is to be written; rows of another study are refused."""

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from rdiv.errors import InputError, InputFileError
+from rdiv.samples.whole_files import sync_folder
 from rdiv.studies.execution import spread
 
 __all__ = ["CHECKSUM", "Journal", "checksum", "resume_map", "sealed"]
@@ -135,7 +136,11 @@ class Journal:
     def _opened(self) -> FileIO:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            return open(self.path, "ab", buffering=0)
+            new = not self.path.exists()
+            file = open(self.path, "ab", buffering=0)  # noqa: SIM115 (closed with the journal)
+            if new:
+                sync_folder(self.path.parent)  # else its name could be lost with the power
+            return file
         except OSError as error:
             raise InputFileError(self.cannot_write(self.path, error)) from error
 
@@ -167,6 +172,7 @@ class Journal:
                 "runs again"
             )
             os.truncate(self.path, len(whole))
+            os.fsync(self._file.fileno())
         return rows
 
     def _row(self, line: bytes, number: int) -> Row:
