@@ -41,8 +41,8 @@ def answers(p: Any, q: Any, model: Any, fit_rows: int | None, **how: Any) -> Any
         "target": None, "prediction": None, "loss": None, "retrain": "same", "drop": (),
         "task": None, "folds": 5, "groups": None, "strata": None, "rng": 0, "n_jobs": None, **how,
     }  # fmt: skip
-    models, pooled = admit(p, q, model=model, fit_rows=fit_rows, **given)
-    return ask(models, pooled, SETTINGS, train_share=0.5), pooled
+    admitted = admit(p, q, model=model, fit_rows=fit_rows, **given)
+    return ask(admitted.models, admitted.pooled, SETTINGS, train_share=0.5), admitted.pooled
 
 
 def test_no_fit_sees_more_rows_and_all_rows_are_judged() -> None:
@@ -126,7 +126,7 @@ def test_a_sample_of_rows_for_score_inputs_and_drivers() -> None:
     pair = (x[:300], y[:300]), (x[300:], y[300:])
     how: dict[str, Any] = {"model": "ridge", "rng": 0, "n_resamples": 99}
     whole, some = rdiv.compare(*pair, **how), rdiv.compare(*pair, **how, sample_rows=200)
-    assert some.notes["sample rows"] == "score, inputs and drivers looked at 200 of 600 rows"
+    assert some.notes["sample rows"].startswith("200 of 600 rows, chosen by their content, were")
     for name in ("in-use", "r-div"):
         assert some.results[name].to_json() == whole.results[name].to_json()
     assert some.gap == whole.gap
@@ -144,26 +144,26 @@ def test_a_sample_has_the_gradients_that_its_rows_have_among_all(model: str) -> 
         y = x[:, 0] + RNG(13).normal(size=300)
         pair = ((x[:150], y[:150]), (x[150:], y[150:]))
     whole, pooled = answers(*pair, model, None)
-    rows = rows_to_fit(pooled.pool.keys[:, 0], 120)
+    looked = pooled.looked_at(120)
+    rows = looked.rows
     how: dict[str, Any] = {
         "target": None, "prediction": None, "loss": None, "retrain": "same", "drop": (),
         "task": None, "folds": 5, "groups": None, "strata": None, "rng": 0, "n_jobs": None,
     }  # fmt: skip
-    models, _ = admit(*pair, model=model, **how)
-    some = ask(models, pooled, SETTINGS, train_share=0.5, sampled=rows)
+    models = admit(*pair, model=model, **how).models
+    some = ask(models, pooled, SETTINGS, train_share=0.5, looked=looked)
     assert some.score is not None
     if model == "gmm":  # its gradients do not depend on the other rows
         np.testing.assert_array_equal(some.score.gradients, whole.score.gradients[rows])
     else:  # inputs are standardised over the rows that are looked at
         ratio = some.score.gradients[:, 0] / whole.score.gradients[rows][:, 0]
         np.testing.assert_allclose(ratio, 1.0)
-    part = some.restricted()
-    assert part.shared is not None
-    np.testing.assert_array_equal(part.shared.losses, whole.shared.losses[rows])
-    assert part.in_use is not None
-    np.testing.assert_array_equal(
-        part.in_use.samples.pool.keys, pooled.pool.keys[rows][part.in_use.rows]
-    )
+    assert some.shared is not None
+    part = some.shared.within(looked)
+    np.testing.assert_array_equal(part.losses, whole.shared.losses[rows])
+    assert some.in_use is not None
+    used = some.in_use.within(looked)
+    np.testing.assert_array_equal(used.samples.pool.keys, pooled.pool.keys[rows][used.rows])
 
 
 def test_in_sample_losses_have_the_limit_too() -> None:

@@ -35,7 +35,7 @@ from rdiv.samples.memory import check_memory
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FORMATS", "Recorded", "read", "read_recorded"]
+__all__ = ["FORMATS", "Recorded", "find_file", "read", "read_recorded"]
 
 _TEXT = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSON lines", ".ndjson": "JSON lines"}
 _BINARY = {".parquet": "parquet", ".feather": "feather", ".npy": "npy", ".npz": "npz"}
@@ -143,6 +143,21 @@ def read_recorded(
             _require_polars(kind)
             stream, sample = _read_table(stream, file, kind, most)
         return Recorded(sample, fingerprint(stream) if hashed else None)
+
+
+def find_file(
+    path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None
+) -> Path:
+    """The file that `read` would open for a path.
+
+    Examples
+    --------
+    >>> find_file("no-such-file.csv")
+    Traceback (most recent call last):
+    ...
+    rdiv.errors.MissingFileError: there is no file no-such-file.csv...
+    """
+    return _locate(_path(path, "path"), data_dir)[0]
 
 
 def _path(path: Any, name: str) -> str:
