@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.clusters.spreading import spread_over
 from rdiv.comparison.loss_summary import summarise_losses
 from rdiv.comparison.margins import check_margins, margin_tests
 from rdiv.comparison.models import SAME, Models, choose_models
@@ -41,7 +42,6 @@ from rdiv.samples.partitioned import PartitionedRows
 from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
-from rdiv.spreading import spread_over
 from rdiv.threads import one_thread
 from rdiv.two_sample import check_level, check_samples, run_test
 

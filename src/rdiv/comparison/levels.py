@@ -128,7 +128,7 @@ def compare_many(
         "model": model, "target": target, "prediction": prediction, "loss": loss,
         "retrain": retrain, "drop": drop, "task": task, "folds": folds,
         "train_share": train_share, "fit_rows": fit_rows, "sample_rows": sample_rows,
-        "sample_rows": sample_rows, "groups": groups, "strata": strata,
+        "groups": groups, "strata": strata,
         "drivers": drivers,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
         "n_jobs": n_jobs, **family.settings(),
@@ -221,7 +221,7 @@ def compare_models(
     settings: dict[str, Any] = {
         "target": target, "retrain": retrain, "drop": drop, "task": task, "folds": folds,
         "train_share": train_share, "fit_rows": fit_rows, "sample_rows": sample_rows,
-        "sample_rows": sample_rows, "groups": groups, "strata": strata,
+        "groups": groups, "strata": strata,
         "drivers": drivers,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
         "n_jobs": n_jobs, **family.settings(),
@@ -393,7 +393,9 @@ def _split(current: Any, by: str) -> dict[str, Any]:
 
 
 def _rows_of(sample: Any, name: str) -> int:
-    return sample.rows if isinstance(sample, Partitions) else len(as_sample(sample, name).x)
+    if isinstance(sample, Partitions) and sample.rows is not None:
+        return sample.rows
+    return len(as_sample(sample, name).x)
 
 
 def _name(value: Any) -> str:
@@ -435,7 +437,10 @@ def _run_of_levels(
     """Test consecutive levels together, by the model that the verdict of a level is about."""
     task = one.notes["task"]
     names = ("model", "target", "prediction", "loss", "retrain", "drop", "folds", "groups")
-    given = {name: settings[name] for name in (*names, "strata", "rng", "n_jobs", "fit_rows", "sample_rows")}
+    given = {
+        name: settings[name]
+        for name in (*names, "strata", "rng", "n_jobs", "fit_rows", "sample_rows")
+    }
     permutations = PermutationSettings(settings["alpha"], settings["n_resamples"])
     with one_thread():
         models, pooled = admit(

@@ -75,8 +75,8 @@ class Sums:
             low, high = np.searchsorted(self.among, [rows.start, rows.stop])
             masks = masks.of_rows(self.among[low:high] - rows.start)
             whole = replace(self, among=None, squares=self.squares is not False)
-            sums = whole.over(masks, slice(int(low), int(high)), n_p, compiled=compiled)
-            return [*sums, masks.counts()[:, None].astype(np.float64)]
+            found = whole.over(masks, slice(int(low), int(high)), n_p, compiled=compiled)
+            return [*found, masks.counts()[:, None].astype(np.float64)]
         part, wanted = np.asarray(self.numbers[rows]), self.wants_squares(n_p)
         columns = np.concatenate([part, part**2], axis=1) if wanted else part
         sums = packed_sums(masks, columns, compiled=compiled)

@@ -131,7 +131,8 @@ def agreed(p: Frame, q: Frame, names: tuple[str, str] = ("p", "q")) -> tuple[Fra
             continue
         dtype = common_type(name, p[name], q[name], names)
         if dtype is not None:
-            p, q = p.with_columns(cast_column(p[name], dtype)), q.with_columns(cast_column(q[name], dtype))
+            p = p.with_columns(cast_column(p[name], dtype))
+            q = q.with_columns(cast_column(q[name], dtype))
     return p, q
 
 
@@ -181,7 +182,7 @@ def _family(column: Column) -> str:
     return str(dtype).lower()
 
 
-def common_type(name: str, p: Column, q: Column, names: tuple[str, str]) -> IntoDType | None:
+def common_type(name: str, p: Any, q: Any, names: tuple[str, str]) -> IntoDType | None:
     """The type both columns are cast to; None when they agree already."""
     import narwhals.stable.v2 as nw
 

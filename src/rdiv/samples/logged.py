@@ -190,9 +190,7 @@ def _as_array(values: list[Any] | NDArray[Any]) -> NDArray[Any]:
     return np.array([str(value) for value in values])
 
 
-def logged_numbers(
-    values: list[Any] | NDArray[Any], what: str, n_p: int
-) -> NDArray[np.float64]:
+def logged_numbers(values: list[Any] | NDArray[Any], what: str, n_p: int) -> NDArray[np.float64]:
     """Logged values as numbers, none of them missing."""
     _refuse_missing(values, what, n_p)
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":

@@ -59,10 +59,10 @@ class PooledSamples:
 
     pool: Pool
     is_p: NDArray[np.bool_]
-    places: NDArray[np.intp] | PlacesInFiles
+    places: Any
     seed: int
     entropy: Entropy
-    input_keys: Keys | None
+    input_keys: Any
     reference: ReferenceKeys | None = None
 
     def stream(self, stage: Stage) -> np.random.Generator:
@@ -115,8 +115,8 @@ class PooledSamples:
 
     def own_keys(self, rows: NDArray[np.intp]) -> Keys:
         """Hash of some rows without their targets and losses."""
-        assert self.input_keys is not None
-        return self.input_keys[rows]
+        keys: Keys = self.input_keys[rows]
+        return keys
 
     def at_hand(self) -> PooledSamples:
         """The same with the rows in memory, where they are in partitions."""
@@ -225,9 +225,7 @@ class ReferenceKeys:
     known: int
 
     @staticmethod
-    def of(
-        own: Keys, keys: Keys, in_files: NDArray[Any], is_p: NDArray[np.bool_]
-    ) -> ReferenceKeys:
+    def of(own: Keys, keys: Keys, in_files: NDArray[Any], is_p: NDArray[np.bool_]) -> ReferenceKeys:
         """From the keys of rows in the order of their files, and their places there."""
         rows = np.flatnonzero(is_p).astype(in_files.dtype)
         rows = rows[sorted_places(keys[in_files[rows]])]
