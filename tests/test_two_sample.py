@@ -128,6 +128,7 @@ class TestTheResult:
                 "folds",
                 "train_share",
                 "fit_rows",
+                "sample_rows",
                 "groups",
                 "strata",
                 "alpha",
@@ -155,7 +156,8 @@ class TestTheResult:
         assert said == {
             "model": None, "target": None, "prediction": None, "loss": None, "retrain": "same",
             "drop": (), "task": None, "folds": 5, "train_share": 0.5,
-            "fit_rows": 1_000_000, "groups": None, "strata": None, "alpha": 0.05,
+            "fit_rows": 1_000_000, "sample_rows": 2_000_000, "groups": None, "strata": None,
+            "alpha": 0.05,
             "n_resamples": 999, "rng": None, "n_jobs": None,
             "equivalence_margin": None, "not_worse_than": None, "drivers": True,
         }  # fmt: skip

@@ -119,6 +119,53 @@ def test_it_is_said_in_the_notes() -> None:
     assert "fit rows" not in rdiv.compare(x[:400], x[400:], **how).notes
 
 
+def test_a_sample_of_rows_for_score_inputs_and_drivers() -> None:
+    rng = RNG(10)
+    x = rng.normal(size=(600, 3))
+    y = x[:, 0] * np.where(np.arange(600) < 300, 1.0, -1.0) + rng.normal(size=600)
+    pair = (x[:300], y[:300]), (x[300:], y[300:])
+    how: dict[str, Any] = {"model": "ridge", "rng": 0, "n_resamples": 99}
+    whole, some = rdiv.compare(*pair, **how), rdiv.compare(*pair, **how, sample_rows=200)
+    assert some.notes["sample rows"] == "score, inputs and drivers looked at 200 of 600 rows"
+    for name in ("in-use", "r-div"):
+        assert some.results[name].to_json() == whole.results[name].to_json()
+    assert some.gap == whole.gap
+    assert some.results["score"].pvalue == 0.01
+    assert some.results["score"].statistic != whole.results["score"].statistic
+    assert some.drivers is not None
+    assert rdiv.compare(*pair, **how, sample_rows=600).to_json() == whole.to_json()
+
+
+@pytest.mark.parametrize("model", ["ridge", "gmm"])
+def test_a_sample_has_the_gradients_that_its_rows_have_among_all(model: str) -> None:
+    x = RNG(12).normal(size=(300, 2))
+    pair: Any = (x[:150], x[150:])
+    if model == "ridge":
+        y = x[:, 0] + RNG(13).normal(size=300)
+        pair = ((x[:150], y[:150]), (x[150:], y[150:]))
+    whole, pooled = answers(*pair, model, None)
+    rows = rows_to_fit(pooled.pool.keys[:, 0], 120)
+    how: dict[str, Any] = {
+        "target": None, "prediction": None, "loss": None, "retrain": "same", "drop": (),
+        "task": None, "folds": 5, "groups": None, "strata": None, "rng": 0, "n_jobs": None,
+    }  # fmt: skip
+    models, _ = admit(*pair, model=model, **how)
+    looked = pooled.looked_at(120)
+    np.testing.assert_array_equal(looked.rows, rows)
+    some = ask(models, pooled, SETTINGS, train_share=0.5, looked=looked)
+    assert some.score is not None
+    if model == "gmm":  # its gradients do not depend on the other rows
+        np.testing.assert_array_equal(some.score.gradients, whole.score.gradients[rows])
+    else:  # inputs are standardised over the rows that are looked at
+        ratio = some.score.gradients[:, 0] / whole.score.gradients[rows][:, 0]
+        np.testing.assert_allclose(ratio, 1.0)
+    assert some.shared is not None
+    np.testing.assert_array_equal(some.shared.within(looked).losses, whole.shared.losses[rows])
+    assert some.in_use is not None
+    in_use = some.in_use.within(looked)
+    np.testing.assert_array_equal(in_use.samples.pool.keys, pooled.pool.keys[rows][in_use.rows])
+
+
 def test_in_sample_losses_have_the_limit_too() -> None:
     seen: list[int] = []
     x = RNG(7).normal(size=(500, 2))

@@ -151,7 +151,8 @@ def test_levels_may_be_in_partitions() -> None:
 
 def test_what_was_looked_at_is_said(in_memory: Any) -> None:
     rows = len(P) + len(Q)
-    assert in_memory.notes["sample rows"].startswith(f"400 of {rows} rows, chosen by their content")
+    said = f"score, inputs and drivers looked at 400 of {rows} rows"
+    assert in_memory.notes["sample rows"] == said
     assert in_memory.results["score"].notes["rows looked at"] == 400
     whole = rdiv.compare(P, Q, **{**SETTINGS, "sample_rows": rows})
     assert "sample rows" not in whole.notes

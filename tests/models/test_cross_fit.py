@@ -296,3 +296,42 @@ class TestDrawsOfTheFolds:
         )
         assert drawn["pvalues"][0] == once.pvalue
         assert "fold draws" not in once.notes
+
+
+@pytest.mark.parametrize("name", ["boosting", "logistic", "ridge"])
+@pytest.mark.parametrize("n", [90, 600])
+def test_rows_are_predicted_once_for_losses_and_residuals(
+    name: str, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers from predictions that were made once are those of the models, bit for bit."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 3))
+    y = x[:, 0] + rng.normal(size=n)
+    pool = Pool(x, y=y, task="regression")
+    if name != "ridge":
+        codes = (y > 0).astype(int) + (y > 1)
+        pool = Pool(x, y=codes, task="classification", classes=np.arange(3))
+    fitted = CrossFit(BY_NAME[name](), 3).fit(pool, np.random.default_rng(1))
+    assert fitted.residuals is not None
+    found = fitted.losses(pool), fitted.residuals(pool)
+    if name != "ridge":
+        found += (fitted.probabilities(pool),)
+    kind = type(fitted.fits[0])
+    monkeypatch.setattr(kind, "standard_predictions", None)
+    again = CrossFit(BY_NAME[name](), 3).fit(pool, np.random.default_rng(1))
+    assert again.residuals is not None
+    expected = again.losses(pool), again.residuals(pool)
+    if name != "ridge":
+        expected += (again.probabilities(pool),)
+    for one, other in zip(found, expected, strict=True):
+        assert one.tobytes() == other.tobytes()
+    calls = []
+    monkeypatch.undo()
+    whole = kind.standard_predictions
+    monkeypatch.setattr(
+        kind, "standard_predictions", lambda fit, part: calls.append(len(part)) or whole(fit, part)
+    )
+    third = CrossFit(BY_NAME[name](), 3, repeats=1).fit(pool, np.random.default_rng(1))
+    assert third.residuals is not None
+    third.losses(pool), third.residuals(pool)
+    assert sum(calls) == n

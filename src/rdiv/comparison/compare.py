@@ -47,10 +47,6 @@ from rdiv.two_sample import check_level, check_samples, run_test
 
 __all__ = ["Comparison", "admit", "compare"]
 
-SAMPLED = (
-    "{} of {} rows, chosen by their content, were looked at for the score question, the inputs and "
-    "what carries the shift; the gaps and their tests are those of all rows"
-)
 INPUT_ROWS = 2000  # rows per sample that the test of the inputs uses
 
 
@@ -245,7 +241,9 @@ def compare_pooled(models: Models, pooled: PooledSamples, plan: _Plan) -> Compar
         pooled.pool.rows.table.forget_keys()
     notes = _limited_fits(models, pooled, answers)
     if not looked.whole:
-        notes["sample rows"] = SAMPLED.format(len(looked.rows), looked.total)
+        notes["sample rows"] = (
+            f"score, inputs and drivers looked at {len(looked.rows)} of {looked.total} rows"
+        )
     if models.given is not None and not isinstance(models.given, Trained):
         notes["trained on"] = USERS_WORD
     found = replace(found, notes={**found.notes, **notes})

@@ -128,8 +128,7 @@ def compare_many(
         "model": model, "target": target, "prediction": prediction, "loss": loss,
         "retrain": retrain, "drop": drop, "task": task, "folds": folds,
         "train_share": train_share, "fit_rows": fit_rows, "sample_rows": sample_rows,
-        "groups": groups, "strata": strata,
-        "drivers": drivers,
+        "groups": groups, "strata": strata, "drivers": drivers,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
         "n_jobs": n_jobs, **family.settings(),
     }  # fmt: skip
@@ -221,8 +220,7 @@ def compare_models(
     settings: dict[str, Any] = {
         "target": target, "retrain": retrain, "drop": drop, "task": task, "folds": folds,
         "train_share": train_share, "fit_rows": fit_rows, "sample_rows": sample_rows,
-        "groups": groups, "strata": strata,
-        "drivers": drivers,
+        "groups": groups, "strata": strata, "drivers": drivers,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
         "n_jobs": n_jobs, **family.settings(),
     }  # fmt: skip

@@ -187,7 +187,17 @@ def ask(
     train_share: float,
     looked: LookedAt | None = None,
 ) -> Answers:
-    """Ask all questions that can be asked of these models."""
+    """Ask all questions that can be asked of these models.
+
+    Parameters
+    ----------
+    models : Models
+    pooled : PooledSamples
+    settings : PermutationSettings
+    train_share : float
+    looked : LookedAt, optional
+        The rows whose gradients are looked at, where these are not all.
+    """
     used, shared = models.settled(pooled.pool)
     notes = dict(models.notes)
     in_use, results = _ask_in_use(

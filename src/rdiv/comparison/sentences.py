@@ -423,8 +423,9 @@ def verdict_remarks(found: Comparison) -> list[str]:
         remarks.append(str(found.notes["in use"]))
     if "trained on" in found.notes:
         remarks.append(str(found.notes["trained on"]))
-    if "fit rows" in found.notes:
-        remarks.append(str(found.notes["fit rows"]))
+    remarks += [
+        str(found.notes[name]) for name in ("fit rows", "sample rows") if name in found.notes
+    ]
     if "r-div" not in found.results:
         remarks.append(f"what {SHARED_MODEL} would do was not asked")
     elif "score" not in found.results:

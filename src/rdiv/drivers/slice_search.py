@@ -102,24 +102,28 @@ def _next_slice(
     if not 0 < int(is_p.sum()) < len(is_p):
         return None
     centred = losses - losses.mean()
-    singles = [_single(inputs, j, centred, is_p) for j in range(len(inputs))]
+    weights, side = (None, centred, centred**2), ~is_p
+    sides = [2 * column.codes + side for column in inputs]  # of every bin, p and then q
+    singles = [_single(column, j, sides[j], weights) for j, column in enumerate(inputs)]
     strength = np.array([-np.inf if best is None else best.score for best in singles])
     paired = np.argsort(-strength, kind="stable")[:MOST_PAIRED]
     found = [best for best in singles if best is not None]
     for j, k in combinations(sorted(paired.tolist()), 2):
-        best = _pair(inputs, j, k, centred, is_p)
+        best = _pair(inputs, j, k, sides[k], weights)
         found += [] if best is None else [best]
     found = [candidate for candidate in found if candidate.score >= WORTH_TESTING]
     return max(found, key=lambda candidate: candidate.score, default=None)
 
 
+_Weights = tuple[None, Floats, Floats]  # 1, the losses, their squares
+
+
 def _single(
-    inputs: list[InputColumn], j: int, losses: Floats, is_p: NDArray[np.bool_]
+    column: InputColumn, j: int, sides: NDArray[np.intp], weights: _Weights
 ) -> Candidate | None:
-    column = inputs[j]
     if not column.conditions:
         return None
-    moments = _moments(column.codes, column.n_bins, losses, is_p)
+    moments = _moments(sides, column.n_bins, weights)
     inside = np.tensordot(column.holds, moments, 1)
     ratio = _concentration(inside, moments.sum(axis=0))
     best = int(np.argmax(np.abs(ratio)))
@@ -127,13 +131,14 @@ def _single(
 
 
 def _pair(
-    inputs: list[InputColumn], j: int, k: int, losses: Floats, is_p: NDArray[np.bool_]
+    inputs: list[InputColumn], j: int, k: int, sides: NDArray[np.intp], weights: _Weights
 ) -> Candidate | None:
     first, second = inputs[j], inputs[k]
     if not first.n_pairable or not second.n_pairable:
         return None
-    codes = first.codes * second.n_bins + second.codes
-    flat = _moments(codes, first.n_bins * second.n_bins, losses, is_p)
+    places = first.codes * (2 * second.n_bins)
+    places += sides
+    flat = _moments(places, first.n_bins * second.n_bins, weights)
     cells = flat.reshape(first.n_bins, second.n_bins, 6)
     inside = np.tensordot(first.holds[: first.n_pairable], cells, 1)  # (c, bins of second, 6)
     inside = np.tensordot(second.holds[: second.n_pairable], inside, (1, 1))  # (d, c, 6)
@@ -142,12 +147,8 @@ def _pair(
     return Candidate((j, k), (c, d), float(ratio[d, c]))
 
 
-def _moments(
-    codes: NDArray[np.intp], n_bins: int, losses: Floats, is_p: NDArray[np.bool_]
-) -> Floats:
+def _moments(places: NDArray[np.intp], n_bins: int, weights: _Weights) -> Floats:
     """Rows, sum and sum of squares of the losses in each bin, ``(bins, side, 3)``; side 0 is p."""
-    places = 2 * codes + ~is_p
-    weights = (None, losses, losses**2)
     return np.stack(
         [np.bincount(places, weight, 2 * n_bins).reshape(n_bins, 2) for weight in weights], axis=2
     )

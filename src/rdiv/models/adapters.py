@@ -25,6 +25,8 @@ __all__ = [
     "FittedReconstruction",
     "as_model",
     "estimator_kind",
+    "losses_of_predictions",
+    "residuals_of_predictions",
     "tagged",
     "takes_rng",
 ]
@@ -210,6 +212,12 @@ class FittedEstimator:
 class FittedPredictor(FittedEstimator):
     """A fitted classifier or regressor, which also has residuals."""
 
+    def standard_predictions(self, pool: Pool) -> NDArray[np.float64]:
+        """What losses and residuals follow from: see `losses_of_predictions`."""
+        if self.kind == "classifier":
+            return self.probabilities(pool)
+        return one_number(self.estimator, self._inputs(pool), len(pool))
+
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         """Predicted probability of every class of the pool, ``(n, n_classes)``."""
         codes = np.asarray(self.estimator.classes_, dtype=np.intp)
@@ -272,17 +280,45 @@ def estimator_losses(estimator: Any, kind: Kind, pool: Pool, inputs: Any) -> NDA
         codes = np.asarray(estimator.classes_, dtype=np.intp)
         return class_losses(called(estimator, "predict_proba", inputs), codes, pool)
     if kind == "regressor":
-        assert pool.y is not None
-        predicted = called(estimator, "predict", inputs)
-        if predicted.size != len(pool):
-            raise InputError(
-                f"{type(estimator).__name__} must predict one number per row, got shape "
-                f"{predicted.shape} for {len(pool)} rows."
-            )
-        return squared_error(pool.y, predicted)
+        return losses_of_predictions(one_number(estimator, inputs, len(pool)), pool)
     if kind == "reconstruction":
         return reconstruction_error(np.asarray(inputs), _reconstructed(estimator, inputs))
     return -called(estimator, "score_samples", inputs).astype(np.float64)
+
+
+def one_number(estimator: Any, inputs: Any, n: int) -> NDArray[np.float64]:
+    """The predictions of a regressor, ``(n, 1)``, refused unless they are one number per row."""
+    predicted = called(estimator, "predict", inputs)
+    if predicted.size != n:
+        raise InputError(
+            f"{type(estimator).__name__} must predict one number per row, got shape "
+            f"{predicted.shape} for {n} rows."
+        )
+    return predicted.reshape(n, 1).astype(np.float64, copy=False)
+
+
+def losses_of_predictions(predictions: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
+    """Losses of a classifier or regressor: log losses of probabilities, or squared errors.
+
+    Parameters
+    ----------
+    predictions : (n, n_classes) or (n, 1) array
+        Probabilities of the classes of the pool, or values.
+    pool : Pool
+    """
+    assert pool.y is not None
+    if pool.task == "classification":
+        return log_loss(pool.y, predictions)
+    return squared_error(pool.y, predictions[:, 0])
+
+
+def residuals_of_predictions(predictions: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
+    """Derivatives of these losses in log odds or values, ``(n, r)``."""
+    assert pool.y is not None
+    if pool.task == "classification":
+        return class_residuals(predictions, pool.y)
+    residuals: NDArray[np.float64] = 2 * (predictions - pool.y[:, None])
+    return residuals
 
 
 def called(estimator: Any, method: str, inputs: Any) -> NDArray[Any]:

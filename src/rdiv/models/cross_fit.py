@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
+from rdiv.models.adapters import losses_of_predictions, residuals_of_predictions
 from rdiv.models.corrections import linear_correction
 from rdiv.models.protocol import (
     FittedModel,
@@ -21,7 +22,7 @@ from rdiv.models.protocol import (
     fit_model,
     gradients_of,
     is_held_out,
-    losses_in_blocks,
+    losses_of,
     most_rows,
     owners_of,
     probabilities_of,
@@ -30,6 +31,7 @@ from rdiv.models.protocol import (
 )
 from rdiv.names import spelled
 from rdiv.progress import counting
+from rdiv.row_blocks import cut
 from rdiv.samples.fitting_rows import folds_by_key, pool_rows_to_fit, unit_keys
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import places_among
@@ -43,6 +45,8 @@ MOST_DRAWS = 3
 
 DRAWN_ROWS = 1000
 """Folds are drawn anew until this many rows were drawn: once from 501 rows on."""
+
+_BLOCK = 1 << 16  # rows that are judged at a time
 
 DRAWN_CELLS = 200_000
 """Or this many cells, so that a few rows of thousands of columns are fitted once as well."""
@@ -145,7 +149,8 @@ class CrossFit:
         _check_folds(fold[rows], self.folds)
         with counting("fold", self.folds) as at:
             fits = self._fits(pool.take(rows).at_hand(), fold[rows], rng, at, 0)
-        return FittedCrossFit(fits, fold, self.model, pool, rng.spawn(1)[0], chosen=rows)
+        stream, fitted_to = rng.spawn(1)[0], pool.take(rows)
+        return FittedCrossFit(fits, fold, self.model, pool, stream, fitted_to=fitted_to)
 
     def _fits(
         self,
@@ -190,8 +195,7 @@ class FittedCrossFit:
     the inputs. The parameters of separate fits do not correspond, so models with gradients in their
     own parameters are fitted once more, to the full pool, when gradients are needed. Where folds
     were drawn several times, ``others`` holds the other draws, and numbers per row are means over
-    all draws. Where only some rows of the pool were fitted, ``chosen`` holds their places; fits of
-    a larger pool that are used for some of its rows have it in ``whole``.
+    all draws. Where other rows than those of the pool were fitted, ``fitted_to`` holds them.
     """
 
     fits: tuple[FittedModel, ...]
@@ -200,23 +204,28 @@ class FittedCrossFit:
     pool: Pool
     rng: np.random.Generator
     others: tuple[FittedCrossFit, ...] = ()
-    chosen: NDArray[np.intp] | None = None
-    whole: FittedCrossFit | None = None
+    fitted_to: Pool | None = None
 
     takes_partitions = True
 
-    def on_part(self, rows: NDArray[np.intp], pool: Pool) -> FittedCrossFit:
-        """The same fits for some rows of the pool: each keeps its folds.
+    def part(self, rows: NDArray[np.intp], pool: Pool | None = None) -> FittedCrossFit:
+        """The same for some rows of its pool: their numbers stay those out of fold.
 
         Parameters
         ----------
         rows : (m,) integers
-            Their places in the pool that was fitted.
-        pool : Pool
-            These rows.
+            Their places in the pool.
+        pool : Pool, optional
+            These rows, where they are in memory already.
         """
-        others = tuple(draw.on_part(rows, pool) for draw in self.others)
-        return replace(self, fold=self.fold[rows], pool=pool, others=others, whole=self)
+        own = self.pool.take(rows) if pool is None else pool
+        return replace(
+            self,
+            fold=self.fold[rows],
+            pool=own,
+            others=tuple(draw.part(rows, own) for draw in self.others),
+            fitted_to=self.pool if self.fitted_to is None else self.fitted_to,
+        )
 
     @property
     def draws(self) -> tuple[FittedCrossFit, ...]:
@@ -225,7 +234,8 @@ class FittedCrossFit:
 
     def losses(self, pool: Pool) -> NDArray[np.float64]:
         """Loss of every row, ``(n,)``."""
-        return self._out_of_fold(pool, losses_of_fit)
+        own = self._of_predictions(pool, losses_of_predictions)
+        return self._out_of_fold(pool, losses_of_fit) if own is None else own
 
     def losses_left_out(self, pool: Pool) -> NDArray[np.float64]:
         """Losses of any rows, each from fits that did not see it.
@@ -244,20 +254,23 @@ class FittedCrossFit:
         """Predicted probability of every class, ``(n, n_classes)``, where the model has them."""
         if self._each(probabilities_of) is None:
             raise InputTypeError(f"{type(self.fits[0]).__name__} gives no probabilities.")
-        return self._out_of_fold(pool, probabilities_of)
+        own = self._of_predictions(pool, lambda predictions, _: predictions.copy())
+        return self._out_of_fold(pool, probabilities_of) if own is None else own
 
     @property
     def residuals(self) -> PerRow | None:
         """Function from a pool to derivatives in its predictions, where the model has them."""
-        if self._each(residuals_of) is None:
-            return None
-        return lambda pool: self._out_of_fold(pool, residuals_of)
+        return None if self._each(residuals_of) is None else self._residuals
+
+    def _residuals(self, pool: Pool) -> NDArray[np.float64]:
+        own = self._of_predictions(pool, residuals_of_predictions)
+        return self._out_of_fold(pool, residuals_of) if own is None else own
 
     @property
     def gradients(self) -> PerRow | None:
         """Function from a pool to derivatives of its losses, where the model has them."""
         if self._each(residuals_of) is not None:
-            return lambda pool: linear_correction(self._out_of_fold(pool, residuals_of), pool)
+            return lambda pool: linear_correction(self._residuals(pool), pool)
         if self._each(gradients_of) is not None:
             return lambda pool: self._whole_gradients(pool)
         return None
@@ -268,12 +281,27 @@ class FittedCrossFit:
 
     @cached_property
     def _whole_gradients(self) -> PerRow:
-        if self.whole is not None:
-            return self.whole._whole_gradients
-        pool = self.pool if self.chosen is None else self.pool.take(self.chosen)
+        pool = self.pool if self.fitted_to is None else self.fitted_to
         found = gradients_of(fit_model(self.model, pool, self.rng))
         assert found is not None
         return found
+
+    def _of_predictions(
+        self, pool: Pool, numbers: Callable[[NDArray[np.float64], Pool], NDArray[np.float64]]
+    ) -> NDArray[np.float64] | None:
+        """Numbers that follow from predictions out of fold, which are made once; None elsewhere."""
+        if pool.in_partitions or not pool.same_rows(self.pool) or self._predictions is None:
+            return None
+        if not self.others:
+            return numbers(self._predictions, pool)
+        drawn = [draw._predictions for draw in (self, *self.others)]
+        return _mean([numbers(own, pool) for own in drawn if own is not None])
+
+    @cached_property
+    def _predictions(self) -> NDArray[np.float64] | None:
+        """Predictions of every row of the pool by the model that left it out, if all have them."""
+        fits = self._each(_standard_predictions)
+        return None if fits is None else _by_fold(self.pool, self.fold, fits)
 
     def _each(self, method: Callable[[FittedModel], PerRow | None]) -> list[PerRow] | None:
         """An optional method of the models of all folds; None unless all of them have it."""
@@ -329,7 +357,13 @@ class FittedCrossFit:
 
 def losses_of_fit(fit: FittedModel) -> PerRow:
     """The losses of a fitted model as a function of a pool."""
-    return partial(losses_in_blocks, fit)
+    return partial(losses_of, fit)
+
+
+def _standard_predictions(fit: FittedModel) -> PerRow | None:
+    """Its predictions, where its losses and residuals are the usual functions of them."""
+    found: PerRow | None = getattr(fit, "standard_predictions", None)
+    return found
 
 
 def _mean(numbers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -343,11 +377,11 @@ def _by_fold(pool: Pool, fold: NDArray[np.intp], numbers: Sequence[PerRow]) -> N
         return pool.over_blocks(_folds_of_block, list(numbers), fold=fold)
     whole: NDArray[np.float64] | None = None
     for k, of_fit in enumerate(numbers):
-        chosen = np.flatnonzero(fold == k)
-        if len(chosen):  # a part of a pool may have no row of a fold
-            part = of_fit(pool.take(chosen))
+        chosen = np.flatnonzero(fold == k)  # none of them may be in a part of a pool
+        for block in cut(len(chosen), _BLOCK):
+            part = of_fit(pool.take(chosen[block]))
             whole = np.empty((len(pool), *part.shape[1:])) if whole is None else whole
-            whole[chosen] = part
+            whole[chosen[block]] = part
     assert whole is not None
     return whole
 

@@ -105,6 +105,10 @@ class FittedLinear:
         """Loss of every row, ``(n,)``."""
         return self.fitted.losses(_scaled(pool, self.scaling, self.name))
 
+    def standard_predictions(self, pool: Pool) -> NDArray[np.float64]:
+        """What losses and residuals follow from."""
+        return self.fitted.standard_predictions(_scaled(pool, self.scaling, self.name))
+
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         """Predicted probability of every class of the pool, ``(n, n_classes)``."""
         return self.fitted.probabilities(_scaled(pool, self.scaling, self.name))

@@ -204,8 +204,10 @@ def common_type(name: str, p: Any, q: Any, names: tuple[str, str]) -> IntoDType 
     if kinds == {"datetime"}:
         return nw.Datetime("us", _time_zone(name, p, q))
     if "missing" in (_family(p), _family(q)):
-        return q.dtype if _family(p) == "missing" else p.dtype
-    return nw.String if kinds == {"text"} else p.dtype
+        known: IntoDType = q.dtype if _family(p) == "missing" else p.dtype
+        return known
+    own: IntoDType = p.dtype
+    return nw.String if kinds == {"text"} else own
 
 
 def _common_number(p: Column, q: Column) -> IntoDType:

@@ -317,9 +317,9 @@ def read_tables(p: Survey, q: Survey, roles: Roles) -> Tables:
     found = {name: column.joined(f"the {name} column") for name, column in columns.items()}
     logged = {}
     for label, column in predictions.items():
-        values = column.joined("the prediction column")
-        assert values is not None
-        logged[label] = values
+        given = column.joined("the prediction column")
+        assert given is not None
+        logged[label] = given
     return Tables(table, own, (p.total, q.total), predictions=logged, **found)
 
 

@@ -169,13 +169,6 @@ class LookedAt:
         which = np.flatnonzero(self.rows[at] == rows)
         return which, at[which]
 
-    def units(self, pool: Pool) -> NDArray[np.intp]:
-        """Places of what is permuted (rows or groups) among that of the pool."""
-        own = self.samples.pool.groups
-        if pool.groups is None or own is None:
-            return self.rows
-        return np.searchsorted(np.unique(pool.groups), np.unique(own))
-
 
 def resolve_seed(rng: int | np.integer | np.random.Generator | None) -> int:
     """The seed of a run: the one given, one drawn from a Generator, or a fresh one.
