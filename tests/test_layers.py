@@ -13,7 +13,6 @@ ORDER = [
     "threads",
     "workers",
     "clusters",
-    "spreading",
     "row_blocks",
     "pictures",
     "progress",

@@ -29,7 +29,6 @@ from rdiv.inference.reach import check_reach
 from rdiv.inference.reference_part import reference_part, rows_to_compare
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
-from rdiv.models.cross_fit import FittedCrossFit
 from rdiv.models.protocol import FittedModel, fit_model
 from rdiv.names import spelled
 from rdiv.results import TwoSampleResult
@@ -275,11 +274,8 @@ def _score(test: Score, fitted: FittedModel, pool: Pool, looked: LookedAt | None
     """The score test of all rows, or of those that are looked at."""
     if looked is None or looked.whole:
         return test.from_fit(fitted, pool)
-    part = looked.samples.pool
-    own = fitted.on_part(looked.rows, part) if isinstance(fitted, FittedCrossFit) else fitted
-    found = test.from_fit(own, part)
-    said = {**found.notes, "rows looked at": len(looked.rows)}
-    return replace(found.on_rows(looked.rows, looked.units(pool)), notes=said)
+    found = test.from_fit(fitted, pool, rows=looked.rows, part=looked.samples.pool)
+    return replace(found, notes={**found.notes, "rows looked at": len(looked.rows)})
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,8 +67,8 @@ def in_processes(
     packed = np.frombuffer(pickle.dumps(whole), dtype=np.uint8)  # large: joblib shares one file
     token, parent = uuid4().hex, os.getpid()
     parallel = Parallel(
-        n_jobs=n_jobs, return_as="generator" if ordered else "generator_unordered", pre_dispatch="2*n_jobs", batch_size=1,
-        **_tied(),
+        n_jobs=n_jobs, pre_dispatch="2*n_jobs", batch_size=1,
+        return_as="generator" if ordered else "generator_unordered", **_tied(),
     )  # fmt: skip
     finished = parallel(delayed(_run)(call, token, packed, parent, task) for task in tasks)
     try:

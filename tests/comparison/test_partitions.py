@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,7 @@ def parts(frame: Any, count: int, seed: int | None = None) -> Callable[[], Itera
     if seed is not None:
         frame = frame[np.random.default_rng(seed).permutation(len(frame))]
     ends = np.linspace(0, len(frame), count + 1).astype(int)
-    return lambda: (
-        frame[low:high] for low, high in zip(ends[:-1], ends[1:], strict=True) if high > low
-    )
+    return lambda: (frame[low:high] for low, high in pairwise(ends) if high > low)
 
 
 def without_places(found: Any) -> dict[str, Any]:
@@ -105,7 +104,9 @@ def test_the_order_of_rows_and_files_changes_nothing_but_places(in_memory: Any) 
 )
 def test_every_way_of_asking(more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiles, "TILE_ROWS", 256)
-    p, q = (side.with_columns(c2=pl.col("c").fill_null("z"), y=pl.col("y").abs()) for side in (P, Q))
+    p, q = (
+        side.with_columns(c2=pl.col("c").fill_null("z"), y=pl.col("y").abs()) for side in (P, Q)
+    )
     settings = {**SETTINGS, **more}
     found = rdiv.compare(parts(p, 3), parts(q, 2), **settings)
     assert found.to_json() == rdiv.compare(p, q, **settings).to_json()
@@ -150,7 +151,8 @@ def test_levels_may_be_in_partitions() -> None:
 
 def test_what_was_looked_at_is_said(in_memory: Any) -> None:
     rows = len(P) + len(Q)
-    assert in_memory.notes["sample rows"].startswith(f"400 of {rows} rows, chosen by their content")
+    said = f"score, inputs and drivers looked at 400 of {rows} rows"
+    assert in_memory.notes["sample rows"] == said
     assert in_memory.results["score"].notes["rows looked at"] == 400
     whole = rdiv.compare(P, Q, **{**SETTINGS, "sample_rows": rows})
     assert "sample rows" not in whole.notes

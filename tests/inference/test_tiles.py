@@ -217,32 +217,3 @@ def test_equal_sums_are_ties(monkeypatch: pytest.MonkeyPatch, compiled: bool) ->
     masks = whole_masks(TileDraws.plan(n, n_p, 199, np.random.default_rng(19)))
     ones = np.abs(np.r_[losses[is_p].sum(), masks @ losses] * n - n_ones * n_p)
     assert null.pvalue == (1 + (ones[1:] >= ones[0]).sum()) / 200
-
-
-def test_masks_restricted_to_some_rows_give_the_sums_of_those_rows() -> None:
-    """Some rows alone, with p counted in every mask, against masks that are drawn and looked at."""
-
-    from rdiv.inference.mean_gaps import mean_gaps
-    from rdiv.inference.prepared import Prepared
-
-    rng = np.random.default_rng(0)
-    n, n_p, b = 1500, 600, 40
-    rows = np.sort(rng.permutation(n)[:310])
-    numbers = rng.normal(size=(len(rows), 3))
-    ratios = mean_gaps(numbers, studentize=True)
-    alone = Prepared(lambda masks: ratios(masks), sums=ratios.sums(lambda gaps: gaps), width=3)
-    part = alone.on_rows(rows, rows)
-    whole = tiles.Sums(rng.normal(size=(n, 1)), False, lambda sums, _, n_p: sums / n_p)
-    is_p = np.arange(n) < n_p
-    before, tiles.TILE_ROWS = tiles.TILE_ROWS, 128
-    try:
-        found = tiles.tiled_statistics([whole, *part.sums], is_p, b, rng=np.random.default_rng(1))
-        draws = tiles.TileDraws.plan(n, n_p, b, np.random.default_rng(1))
-        masks = np.concatenate(
-            [next(draws.tile(t).blocks(b)) for t in range(draws.counts.shape[1])], axis=1
-        )
-    finally:
-        tiles.TILE_ROWS = before
-    np.testing.assert_allclose(found[:, 1:], part.statistic(masks), rtol=1e-9)
-    np.testing.assert_allclose(found[:, 0], masks @ np.asarray(whole.numbers)[:, 0] / n_p)
-    assert len(set((masks[:, rows].sum(axis=1)).tolist())) > 5  # the counts do vary

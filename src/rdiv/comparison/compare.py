@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.clusters.spreading import spread_over
 from rdiv.comparison.asked import Asked, input_test, require_held_out
 from rdiv.comparison.expected_comparison import check_learnable, compare_unlabelled
 from rdiv.comparison.loss_summary import summarise_losses
@@ -45,16 +46,10 @@ from rdiv.samples.partitions import Partitions
 from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples, pool_samples, pool_unlabelled, resolve_seed
 from rdiv.samples.sample import has_target
-from rdiv.spreading import spread_over
 from rdiv.threads import one_thread
 from rdiv.two_sample import check_level, check_samples
 
 __all__ = ["Admitted", "Comparison", "admit", "compare", "compare_admitted"]
-
-SAMPLED = (
-    "{} of {} rows, chosen by their content, were looked at for the score question, the inputs and "
-    "what carries the shift; the gaps and their tests are those of all rows"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,7 +309,9 @@ def compare_pooled(admitted: Admitted, asked: Asked) -> Comparison:
         pooled.pool.rows.table.forget_keys()
     notes = _limited_fits(models, pooled, answers)
     if not looked.whole:
-        notes["sample rows"] = SAMPLED.format(len(looked.rows), looked.total)
+        notes["sample rows"] = (
+            f"score, inputs and drivers looked at {len(looked.rows)} of {looked.total} rows"
+        )
     if models.given is not None and not isinstance(models.given, Trained):
         notes["trained on"] = USERS_WORD
     found = replace(found, notes={**found.notes, **notes})

@@ -225,7 +225,7 @@ class TrainedOnReference:
         if self.whole is not None:
             found = self.whole.left_out
             assert self.at is not None
-            return None if found is None else found.on_part(self.at, self.trained)
+            return None if found is None else found.part(self.at, self.trained)
         folds = min(FOLDS, len(fold_units(self.trained)))
         if folds < 2:
             return None

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.combining import min_p
 from rdiv.inference.masked_sums import Columns, standardized, tiles
-from rdiv.inference.mean_gaps import mean_gaps
+from rdiv.inference.mean_gaps import MeanGaps, mean_gaps
 from rdiv.inference.prepared import Observed, Prepared
+from rdiv.inference.sampled_gaps import SampledGaps, sampled_gaps
 from rdiv.models.adapters import as_model
+from rdiv.models.cross_fit import FittedCrossFit
 from rdiv.models.protocol import FittedModel, Model, fit_model, gradients_of, owners_of
 from rdiv.samples.pool import Pool
 
@@ -88,13 +90,34 @@ class Score:
         """Fit the model to the pool and keep the gradients of every row."""
         return self.from_fit(fit_model(self.model, pool, rng), pool)
 
-    def from_fit(self, fitted: FittedModel, pool: Pool) -> Prepared:
-        """The same from an already fitted model."""
-        gradients = _gradients(fitted, pool)
+    def from_fit(
+        self,
+        fitted: FittedModel,
+        pool: Pool,
+        *,
+        rows: NDArray[np.intp] | None = None,
+        part: Pool | None = None,
+    ) -> Prepared:
+        """The same from an already fitted model.
+
+        Parameters
+        ----------
+        fitted : FittedModel
+        pool : Pool
+        rows : (s,) integers, optional
+            Look at the gradients of these rows only, in order; all rows are still permuted.
+        part : Pool, optional
+            These rows, where they are in memory already.
+        """
+        own = (fitted, pool) if rows is None else _part_of(fitted, pool, rows, part)
+        gradients = _gradients(*own)
         scaled, scale = standardized(gradients)
         length = ridge_squares(scaled, self.ridge)
+        gaps_of: Callable[..., MeanGaps | SampledGaps] = mean_gaps
+        if rows is not None:
+            gaps_of = partial(sampled_gaps, rows=rows, n=len(pool))
         gaps_of = partial(
-            mean_gaps, scaled, groups=pool.groups, strata=pool.strata, scale=np.sign(scale)
+            gaps_of, scaled, groups=pool.groups, strata=pool.strata, scale=np.sign(scale)
         )
         ratios, plain = gaps_of(studentize=self.studentize), gaps_of(studentize=False)
 
@@ -123,6 +146,14 @@ def _owners(fitted: FittedModel, pool: Pool, width: int) -> tuple[str | None, ..
     """The input column of every gradient, where the model knows."""
     owners = owners_of(fitted, pool)
     return None if owners is None or len(owners) != width else tuple(owners)
+
+
+def _part_of(
+    fitted: FittedModel, pool: Pool, rows: NDArray[np.intp], part: Pool | None
+) -> tuple[FittedModel, Pool]:
+    """Some rows of a pool, and the fit that they get their numbers from."""
+    part = pool.take(rows).at_hand() if part is None else part
+    return fitted.part(rows, part) if isinstance(fitted, FittedCrossFit) else fitted, part
 
 
 def has_gradients(fitted: FittedModel) -> bool:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.inference.tilting import Units
+from rdiv.row_blocks import cut
 
 __all__ = ["MOST_UNITS", "REPLICATES", "Critical", "Pilot", "pilot_of"]
 
@@ -249,23 +250,27 @@ def pilot_of(
     return Pilot(of_p, _Curve(means - own, curve))
 
 
-def _rounded(values: Floats) -> tuple[Floats, NDArray[np.intp]]:
+def _rounded(values: Floats) -> tuple[Floats, NDArray[Any]]:
     """Few values that stand for many: the means of equally full cells.
 
     The largest values matter most for a tilt, so a quarter of the cells is theirs alone.
     """
-    unique, codes = np.unique(values, return_inverse=True)
-    if len(unique) <= _CELLS:
-        return unique, codes
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    if 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1])) <= _CELLS:
+        return np.unique(values, return_inverse=True)
+    del ordered
     n, edge = len(values), _CELLS // 4
-    ranks = np.empty(n, dtype=np.intp)
-    ranks[np.argsort(values, kind="stable")] = np.arange(n)
-    inner = ranks * (_CELLS - edge) // (n - edge)
-    codes = np.where(ranks >= n - edge, _CELLS - n + ranks, inner)
+    codes = np.empty(n, dtype=np.int32)
+    for block in cut(n, 1 << 20):
+        ranks = np.arange(block.start, block.stop)
+        inner = ranks * (_CELLS - edge) // (n - edge)
+        codes[order[block]] = np.where(ranks >= n - edge, _CELLS - n + ranks, inner)
+    del order
     return np.bincount(codes, values) / np.bincount(codes), codes
 
 
-def _rows_in(codes: NDArray[np.intp], sizes: Floats, cells: int) -> Floats:
+def _rows_in(codes: NDArray[Any], sizes: Floats, cells: int) -> Floats:
     return np.bincount(codes, sizes, cells).astype(np.float64)
 
 

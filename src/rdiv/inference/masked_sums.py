@@ -16,6 +16,7 @@ from rdiv.row_blocks import cut
 __all__ = [
     "Columns",
     "StandardColumns",
+    "Tiled",
     "mask_counts",
     "masked_moments",
     "masked_sums",
@@ -30,7 +31,7 @@ _TILE_BYTES = 1 << 22
 _TILE_ROWS = 1 << 15
 
 
-class _Tiled(Protocol):
+class Tiled(Protocol):
     """Columns whose rows can be read by slices: an array, or an object that computes them."""
 
     @property
@@ -50,7 +51,7 @@ def mask_counts(masks: Masks) -> NDArray[np.intp]:
     return np.array([np.count_nonzero(mask) for mask in masks], dtype=np.intp)
 
 
-def masked_sums(masks: Masks, columns: _Tiled) -> NDArray[np.float64]:
+def masked_sums(masks: Masks, columns: Tiled) -> NDArray[np.float64]:
     """``masks @ columns`` without a float copy of all masks, ``(b, n) x (n, c) -> (b, c)``.
 
     Examples
@@ -69,7 +70,7 @@ def masked_sums(masks: Masks, columns: _Tiled) -> NDArray[np.float64]:
     return sums
 
 
-def masked_moments(masks: Masks, numbers: _Tiled) -> NDArray[np.float64]:
+def masked_moments(masks: Masks, numbers: Tiled) -> NDArray[np.float64]:
     """Masked sums of one column of numbers and of their squares, ``(b, 2)``.
 
     Examples
@@ -99,7 +100,7 @@ def unit_sums(
 class _WithSquares:
     """Numbers and their squares as two columns, computed when they are read."""
 
-    numbers: _Tiled
+    numbers: Tiled
 
     @property
     def shape(self) -> tuple[int, int]:

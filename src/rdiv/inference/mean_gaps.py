@@ -149,7 +149,7 @@ class MeanGaps:
     studentize: bool
 
     def __call__(self, masks: Masks) -> Floats:
-        return self._ranked(*self.measure(masks))
+        return self.ranked(*self.measure(masks))
 
     def sums(self, statistic: Callable[[Floats], Floats]) -> tuple[Sums | StratumSums, ...]:
         """A statistic of these gaps, from sums over rows or groups."""
@@ -157,18 +157,18 @@ class MeanGaps:
         if isinstance(units, StratumUnits):
 
             def of_terms(terms: Floats) -> Floats:
-                return statistic(self._ranked(*self.measure.in_units(gap_of_terms(terms))))
+                return statistic(self.ranked(*self.measure.in_units(gap_of_terms(terms))))
 
             return (StratumSums(units, of_terms),)
 
         def of_sums(sums: Floats, squares: Floats | None, n_p: int | Floats) -> Floats:
             counts = np.broadcast_to(np.asarray(n_p, dtype=np.float64), (len(sums), 1))
             found = self.measure.in_units(units.of_sums(sums, squares, counts))
-            return statistic(self._ranked(*found))
+            return statistic(self.ranked(*found))
 
         return (Sums(units.numbers, units.squares, of_sums, units.first),)
 
-    def _ranked(self, gaps: Floats, errors: Floats) -> Floats:
+    def ranked(self, gaps: Floats, errors: Floats) -> Floats:
         """0 / 0 is 0, any other gap / 0 is infinite."""
         if not self.studentize:
             return gaps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,31 +102,6 @@ class Prepared:
         """How many columns the statistic has."""
         return self.width or len(self.parts) or 1
 
-    def on_rows(self, rows: NDArray[np.intp], units: NDArray[np.intp]) -> Prepared:
-        """The same test as one of a larger pool, of which it looks at some rows alone.
-
-        Parameters
-        ----------
-        rows : (m,) integers
-            Places of its rows in the larger pool.
-        units : (u,) integers
-            Places of what is permuted (these rows, or their groups) among those of the larger pool.
-        """
-        statistic, observe = self.statistic, self.observe
-        return replace(
-            self,
-            statistic=lambda masks: statistic(masks[:, rows]),
-            observed=lambda is_p: observe(is_p[rows]),
-            sums=_on_units(self.sums, units),
-        )
-
     def observe(self, is_p: NDArray[np.bool_]) -> Observed:
         """The numbers of the observed split; empty when there is no `observed` function."""
         return Observed() if self.observed is None else self.observed(is_p)
-
-
-def _on_units(sums: tuple[Any, ...], units: NDArray[np.intp]) -> tuple[Any, ...]:
-    """Sums over some units alone; none with strata, where masks are then drawn row by row."""
-    if any(not hasattr(one, "among") for one in sums):
-        return ()
-    return tuple(replace(one, among=units) for one in sums)

@@ -61,9 +61,12 @@ class StratumUnits:
     ) -> StratumUnits:
         """The units of rows, or of groups of rows."""
         numbers = np.asarray(columns)
-        moments, first = unit_moments(
-            numbers, np.arange(len(numbers)) if groups is None else groups
-        )
+        codes = np.arange(len(numbers)) if groups is None else groups
+        return StratumUnits.sorted(*unit_moments(numbers, codes), strata)
+
+    @staticmethod
+    def sorted(moments: Floats, first: NDArray[np.intp], strata: NDArray[np.intp]) -> StratumUnits:
+        """Units in any order, with the strata of all rows."""
         stratum = strata[first]
         order = np.argsort(stratum, kind="stable")
         starts = np.flatnonzero(np.diff(stratum[order], prepend=-1))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.inference.masked_sums import Columns
+from rdiv.inference.masked_sums import Tiled
 from rdiv.inference.packed import PackedMasks, packed_subsets, packed_sums
 from rdiv.row_blocks import cut, cut_sizes
 from rdiv.workers import in_threads
@@ -49,7 +49,7 @@ class Sums:
         only; masks are then those of the pool restricted to them, and p is counted in every mask.
     """
 
-    numbers: Columns
+    numbers: Tiled
     squares: bool | None
     statistic: Callable[[Floats, Floats | None, int | Floats], Floats]
     first: NDArray[np.intp] | None = None
@@ -73,10 +73,14 @@ class Sums:
         """
         if self.among is not None:
             low, high = np.searchsorted(self.among, [rows.start, rows.stop])
+            if low == high:
+                b, m = len(masks.octets), self.numbers.shape[1]
+                several = 1 + (self.squares is not False)
+                return [np.zeros((b, m)) for _ in range(several)] + [np.zeros((b, 1))]
             masks = masks.of_rows(self.among[low:high] - rows.start)
             whole = replace(self, among=None, squares=self.squares is not False)
-            sums = whole.over(masks, slice(int(low), int(high)), n_p, compiled=compiled)
-            return [*sums, masks.counts()[:, None].astype(np.float64)]
+            found = whole.over(masks, slice(int(low), int(high)), n_p, compiled=compiled)
+            return [*found, masks.counts()[:, None].astype(np.float64)]
         part, wanted = np.asarray(self.numbers[rows]), self.wants_squares(n_p)
         columns = np.concatenate([part, part**2], axis=1) if wanted else part
         sums = packed_sums(masks, columns, compiled=compiled)

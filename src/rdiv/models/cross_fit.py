@@ -150,7 +150,8 @@ class CrossFit:
         _check_folds(fold[rows], self.folds)
         with counting("fold", self.folds) as at:
             fits = self._fits(pool.take(rows).at_hand(), fold[rows], rng, at, 0)
-        return FittedCrossFit(fits, fold, self.model, pool, rng.spawn(1)[0], chosen=rows)
+        stream, fitted_to = rng.spawn(1)[0], pool.take(rows)
+        return FittedCrossFit(fits, fold, self.model, pool, stream, fitted_to=fitted_to)
 
     def _fits(
         self,
@@ -195,8 +196,7 @@ class FittedCrossFit:
     the inputs. The parameters of separate fits do not correspond, so models with gradients in their
     own parameters are fitted once more, to the full pool, when gradients are needed. Where folds
     were drawn several times, ``others`` holds the other draws, and numbers per row are means over
-    all draws. Where only some rows of the pool were fitted, ``chosen`` holds their places; fits of
-    a larger pool that are used for some of its rows have it in ``whole``.
+    all draws. Where other rows than those of the pool were fitted, ``fitted_to`` holds them.
     """
 
     fits: tuple[FittedModel, ...]
@@ -205,23 +205,28 @@ class FittedCrossFit:
     pool: Pool
     rng: np.random.Generator
     others: tuple[FittedCrossFit, ...] = ()
-    chosen: NDArray[np.intp] | None = None
-    whole: FittedCrossFit | None = None
+    fitted_to: Pool | None = None
 
     takes_partitions = True
 
-    def on_part(self, rows: NDArray[np.intp], pool: Pool) -> FittedCrossFit:
-        """The same fits for some rows of the pool: each keeps its folds.
+    def part(self, rows: NDArray[np.intp], pool: Pool | None = None) -> FittedCrossFit:
+        """The same for some rows of its pool: their numbers stay those out of fold.
 
         Parameters
         ----------
         rows : (m,) integers
-            Their places in the pool that was fitted.
-        pool : Pool
-            These rows.
+            Their places in the pool.
+        pool : Pool, optional
+            These rows, where they are in memory already.
         """
-        others = tuple(draw.on_part(rows, pool) for draw in self.others)
-        return replace(self, fold=self.fold[rows], pool=pool, others=others, whole=self)
+        own = self.pool.take(rows) if pool is None else pool
+        return replace(
+            self,
+            fold=self.fold[rows],
+            pool=own,
+            others=tuple(draw.part(rows, own) for draw in self.others),
+            fitted_to=self.pool if self.fitted_to is None else self.fitted_to,
+        )
 
     @property
     def draws(self) -> tuple[FittedCrossFit, ...]:
@@ -291,9 +296,7 @@ class FittedCrossFit:
 
     @cached_property
     def _whole_gradients(self) -> PerRow:
-        if self.whole is not None:
-            return self.whole._whole_gradients
-        pool = self.pool if self.chosen is None else self.pool.take(self.chosen)
+        pool = self.pool if self.fitted_to is None else self.fitted_to
         found = gradients_of(fit_model(self.model, pool, self.rng))
         assert found is not None
         return found
@@ -302,7 +305,7 @@ class FittedCrossFit:
         self, pool: Pool, numbers: Callable[[NDArray[np.float64], Pool], NDArray[np.float64]]
     ) -> NDArray[np.float64] | None:
         """Numbers that follow from predictions out of fold, which are made once; None elsewhere."""
-        if self._predictions is None or not pool.same_rows(self.pool):
+        if pool.in_partitions or not pool.same_rows(self.pool) or self._predictions is None:
             return None
         if not self.others:
             return numbers(self._predictions, pool)

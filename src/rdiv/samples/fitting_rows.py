@@ -17,7 +17,16 @@ from rdiv.samples.partitioned import FirstWords, numbered
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import mixed_words
 
-__all__ = ["FIT_ROWS", "SAMPLE_ROWS", "folds_by_key", "pool_rows_to_fit", "prepared_on", "rows_to_fit", "unit_keys"]
+__all__ = [
+    "FIT_ROWS",
+    "SAMPLE_ROWS",
+    "copy_numbers",
+    "folds_by_key",
+    "pool_rows_to_fit",
+    "prepared_on",
+    "rows_to_fit",
+    "unit_keys",
+]
 
 Words = NDArray[np.uint64]
 Copies = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -61,8 +70,9 @@ def rows_to_fit(
     if n <= most:
         return np.arange(n)
     again, number = copy_numbers(np.asarray(keys)) if copies is None else copies
-    numbers = np.ones(n, dtype=np.uint8 if not len(number) or number.max() < 255 else np.uint64)
-    numbers[again] += number.astype(numbers.dtype)
+    few = not len(number) or number.max() < 255
+    numbers: NDArray[Any] = np.ones(n, dtype=np.uint8 if few else np.uint64)
+    numbers[again] = number + 1
     share = most / n
     rows, words, hashes = _below(keys, numbers, share * _SPARE)
     if len(rows) < most:

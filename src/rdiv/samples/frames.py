@@ -148,10 +148,8 @@ def agreed(p: Frame, q: Frame, names: tuple[str, str] = ("p", "q")) -> tuple[Fra
             continue
         dtype = common_type(name, p[name], q[name], names)
         if dtype is not None:
-            p, q = (
-                p.with_columns(cast_column(p[name], dtype)),
-                q.with_columns(cast_column(q[name], dtype)),
-            )
+            p = p.with_columns(cast_column(p[name], dtype))
+            q = q.with_columns(cast_column(q[name], dtype))
     return p, q
 
 
@@ -201,7 +199,7 @@ def _family(column: Column) -> str:
     return str(dtype).lower()
 
 
-def common_type(name: str, p: Column, q: Column, names: tuple[str, str]) -> IntoDType | None:
+def common_type(name: str, p: Any, q: Any, names: tuple[str, str]) -> IntoDType | None:
     """The type both columns are cast to; None when they agree already."""
     import narwhals.stable.v2 as nw
 
@@ -223,8 +221,10 @@ def common_type(name: str, p: Column, q: Column, names: tuple[str, str]) -> Into
     if kinds == {"datetime"}:
         return nw.Datetime("us", _time_zone(name, p, q))
     if "missing" in (_family(p), _family(q)):
-        return q.dtype if _family(p) == "missing" else p.dtype
-    return nw.String if kinds == {"text"} else p.dtype
+        known: IntoDType = q.dtype if _family(p) == "missing" else p.dtype
+        return known
+    own: IntoDType = p.dtype
+    return nw.String if kinds == {"text"} else own
 
 
 def _common_number(p: Column, q: Column) -> IntoDType:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any, TypeVar
 
+from rdiv.clusters.spreading import current_spread
 from rdiv.progress import telling
-from rdiv.spreading import current_spread
 
 __all__ = ["over_parts", "reading_rows"]
 

@@ -356,13 +356,12 @@ def read_tables(p: Survey, q: Survey, roles: Roles) -> Tables:
         source, rows, keys, (nothing, nothing), tuple(head.columns), head.left_out
     )
     found = {name: column.joined(f"the {name} column") for name, column in columns.items()}
-    logged = {
-        label: column.joined("the prediction column") for label, column in predictions.items()
-    }
-    return Tables(
-        table, own, (p.total, q.total), predictions={k: v for k, v in logged.items() if v is not None},
-        **found,
-    )  # fmt: skip
+    logged = {}
+    for label, column in predictions.items():
+        given = column.joined("the prediction column")
+        assert given is not None
+        logged[label] = given
+    return Tables(table, own, (p.total, q.total), predictions=logged, **found)
 
 
 def _read_part(shared: tuple[Source, Roles], task: Any) -> Iterator[_Block]:

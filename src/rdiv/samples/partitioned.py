@@ -22,7 +22,16 @@ from rdiv.samples.row_keys import Keys
 from rdiv.samples.rows import TableRows, Teacher
 from rdiv.samples.survey import BlockReading
 
-__all__ = ["FirstWords", "Learned", "PartitionedRows", "PartitionedTable", "Source", "numbered", "part_tasks", "place_type"]
+__all__ = [
+    "FirstWords",
+    "Learned",
+    "PartitionedRows",
+    "PartitionedTable",
+    "Source",
+    "numbered",
+    "part_tasks",
+    "place_type",
+]
 
 Places = NDArray[Any]
 """Places of rows in both tables, one below the other: 32 bits where that is enough."""
@@ -64,11 +73,13 @@ class FirstWords:
         return len(self.picked)
 
     def __getitem__(self, block: slice) -> NDArray[np.uint64]:
-        return self.keys[self.picked[block], 0]
+        words: NDArray[np.uint64] = self.keys[self.picked[block], 0]
+        return words
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         del copy
-        return self.keys[self.picked, 0].astype(dtype or np.uint64, copy=False)
+        words: NDArray[Any] = self.keys[self.picked, 0].astype(dtype or np.uint64, copy=False)
+        return words
 
 
 @dataclass(frozen=True, eq=False)
@@ -381,7 +392,9 @@ def _gather_part(source: Source, task: _PartTask) -> Iterator[tuple[int, Any]]:
         yield len(block), picked.to_native() if len(rows) else None
 
 
-def numbered(rows: NDArray[np.intp], units: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def numbered(
+    rows: NDArray[np.intp], units: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Of rows in their order and the content of each: those whose content came before, counted."""
     order = np.argsort(units, kind="stable")
     ordered = units[order]

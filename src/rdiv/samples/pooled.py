@@ -90,10 +90,10 @@ class PooledSamples:
 
     pool: Pool
     is_p: NDArray[np.bool_]
-    places: NDArray[np.intp] | PlacesInFiles
+    places: Any
     seed: int
     entropy: Entropy
-    input_keys: Keys | None
+    input_keys: Any
     reference: ReferenceKeys | None = None
     apart: LabelsApart | None = None
 
@@ -165,8 +165,8 @@ class PooledSamples:
 
     def own_keys(self, rows: NDArray[np.intp]) -> Keys:
         """Hash of some rows without their targets and losses."""
-        assert self.input_keys is not None
-        return self.input_keys[rows]
+        keys: Keys = self.input_keys[rows]
+        return keys
 
     def at_hand(self) -> PooledSamples:
         """The same with the rows in memory, where they are in partitions."""
@@ -218,13 +218,6 @@ class LookedAt:
         at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
         which = np.flatnonzero(self.rows[at] == rows)
         return which, at[which]
-
-    def units(self, pool: Pool) -> NDArray[np.intp]:
-        """Places of what is permuted (rows or groups) among that of the pool."""
-        own = self.samples.pool.groups
-        if pool.groups is None or own is None:
-            return self.rows
-        return np.searchsorted(np.unique(pool.groups), np.unique(own))
 
 
 def resolve_seed(rng: int | np.integer | np.random.Generator | None) -> int:
@@ -283,9 +276,7 @@ class ReferenceKeys:
     known: int
 
     @staticmethod
-    def of(
-        own: Keys, keys: Keys, in_files: NDArray[Any], is_p: NDArray[np.bool_]
-    ) -> ReferenceKeys:
+    def of(own: Keys, keys: Keys, in_files: NDArray[Any], is_p: NDArray[np.bool_]) -> ReferenceKeys:
         """From the keys of rows in the order of their files, and their places there."""
         rows = np.flatnonzero(is_p).astype(in_files.dtype)
         rows = rows[sorted_places(keys[in_files[rows]])]

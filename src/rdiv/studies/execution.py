@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from rdiv.clusters import as_finished, check_scheduler, cluster_client
+from rdiv.clusters.dask_client import as_finished, check_scheduler, cluster_client
 from rdiv.errors import InputError
 from rdiv.sources.protocol import in_memory
 from rdiv.studies.study import Key, Study

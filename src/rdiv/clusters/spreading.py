@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, Protocol
 
-from rdiv.clusters import check_scheduler, cluster_client, in_turn
+from rdiv.clusters.dask_client import check_scheduler, cluster_client, in_turn
 from rdiv.errors import InputError
 from rdiv.workers import in_processes, useful_jobs
 

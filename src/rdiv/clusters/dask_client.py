@@ -99,7 +99,17 @@ def _own_certificate() -> Any:
         return None
     with TemporaryDirectory() as folder:
         key, certificate = Path(folder, "key.pem"), Path(folder, "certificate.pem")
-        asked = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=rdiv"]
+        asked = [
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "30",
+            "-subj",
+            "/CN=rdiv",
+        ]
         made = subprocess.run(
             [openssl, *asked, "-keyout", str(key), "-out", str(certificate)],
             capture_output=True, check=False,
