@@ -48,11 +48,23 @@ def useful_jobs(n_jobs: int | None, n_tasks: int | None = None) -> int:
 
 
 def in_processes(
-    call: Callable[[Shared, Task], Result], shared: Shared, tasks: Iterator[Task], n_jobs: int
+    call: Callable[[Shared, Task], Result],
+    shared: Shared,
+    tasks: Iterator[Task],
+    n_jobs: int,
+    *,
+    kept: bool = False,
 ) -> Iterator[Result]:
     """Yield ``call(shared, task)`` for every task as it finishes, from worker processes.
 
     What is shared is packed once, and every worker unpacks it once.
+
+    Parameters
+    ----------
+    n_jobs : int
+        How many processes, from `useful_jobs`.
+    kept : bool
+        Whether results are kept in a folder, for the message when a worker dies.
     """
     from joblib import Parallel, delayed, wrap_non_picklable_objects
 
@@ -69,14 +81,15 @@ def in_processes(
         for result in finished:  # noqa: UP028
             yield result
     except BrokenProcessPool as error:
-        raise WorkerError(_DIED) from error
+        raise WorkerError(_DIED_KEPT if kept else _DIED) from error
     finally:
         with warnings.catch_warnings():  # joblib warns of the tasks that stopping early drops
             warnings.simplefilter("ignore", UserWarning)
             finished.close()
 
 
-_DIED = (
+_DIED = "a worker process died, killed or out of memory; use fewer n_jobs."
+_DIED_KEPT = (
     "a worker process died, killed or out of memory; finished rows in out= are kept, and the same "
     "command continues, perhaps with fewer n_jobs."
 )
@@ -107,9 +120,7 @@ def in_order(
             delayed(_call)(call, parent, task) for task in tasks
         )
     except BrokenProcessPool as error:
-        raise WorkerError(
-            "a worker process died, killed or out of memory; use fewer n_jobs."
-        ) from error
+        raise WorkerError(_DIED) from error
     return found
 
 
