@@ -121,6 +121,7 @@ def write_bytes(path: str, data: bytes, *, durable: bool = False) -> None:
     data : bytes
     durable : bool
         Whether the file has to be on the disk when this returns, also if the machine stops then.
+        Only one process at a time may write such a file.
     """
     try:
         _write_file(path, data, durable)
@@ -159,8 +160,10 @@ def _write_file(path: str, data: bytes, durable: bool) -> None:
         return
     place = os.path.realpath(path)
     beside = os.path.join(os.path.dirname(place), f".rdiv-{token_hex(8)}")
+    if durable:  # one writer at a time: what a killed one has left is written over
+        beside = f"{place}.new"
     try:
-        with open(beside, "xb") as stream:
+        with open(beside, "wb" if durable else "xb") as stream:
             stream.write(data)
             if durable:
                 stream.flush()
