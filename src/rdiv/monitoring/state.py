@@ -116,12 +116,19 @@ class MonitorState:
         return self.leading.gap_interval
 
     @property
-    def since(self) -> Since | None:
-        """The batch in which the change began, estimated; None without an alarm."""
+    def alarmed_by(self) -> str | None:
+        """The process with most evidence, "labelled" or "expected"; None without an alarm."""
         if not self.alarm:
             return None
-        name = max(self.processes, key=lambda one: self.processes[one].wealth.largest
-                   * self.processes[one].budget)  # fmt: skip
+        evidence = {name: one.wealth.largest * one.budget for name, one in self.processes.items()}
+        return max(evidence, key=evidence.__getitem__)
+
+    @property
+    def since(self) -> Since | None:
+        """The batch in which the change began, estimated; None without an alarm."""
+        name = self.alarmed_by
+        if name is None:
+            return None
         return change_point(*self._evidence(name), self.processes[name].wealth.weights)
 
     @property
@@ -131,8 +138,8 @@ class MonitorState:
         if since is None:
             return None
         first = next(i for i, look in enumerate(self.history) if look.name == since.name)
-        of = "expected_gap" if self.gap_is_expected else "gap"
-        size = "rows" if self.gap_is_expected else "labelled"
+        expected = self.alarmed_by == "expected"
+        of, size = ("expected_gap", "rows") if expected else ("gap", "labelled")
         pairs = [(getattr(look, of), getattr(look, size)) for look in self.history[first:]]
         known = [(gap, n) for gap, n in pairs if gap is not None]
         rows = sum(n for _, n in known)
@@ -184,6 +191,7 @@ class MonitorState:
         return {
             "schema": SCHEMA,
             "alarm": self.alarm,
+            "alarmed_by": self.alarmed_by,
             "since": None if since is None else since._asdict(),
             "evalue": self.evalue,
             "pvalue": self.pvalue,
