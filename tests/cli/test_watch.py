@@ -53,10 +53,22 @@ def test_from_start_to_alarm(run: Run, started: Path) -> None:
     ran = run("watch", "show", "--state", state, "--json", "-")
     assert ran.code == 0
     found = json.loads(ran.out)
+    _follows_the_schema(found)
     assert found["alarm"]
     assert [look["name"] for look in found["history"]] == [f"day{i}.csv" for i in range(4)]
     ran = run("watch", "show", "--state", state, "--between", 100)
     assert "alarms with restarts:" in ran.out
+
+
+def _follows_the_schema(document: dict[str, object]) -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+    folder = Path(__file__).resolve().parents[2] / "docs" / "reference" / "schema"
+    schema = json.loads((folder / "watch-1.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    assert not list(validator.iter_errors(document))
+    assert list(validator.iter_errors({**document, "evalue": 0}))
+    assert list(validator.iter_errors({**document, "more": 1}))
 
 
 def test_the_file_is_the_state_of_the_library(run: Run, started: Path) -> None:

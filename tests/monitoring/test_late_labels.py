@@ -43,6 +43,10 @@ def test_moved_inputs_are_found_without_labels(monitor, table) -> None:
     for i in range(4):
         state = monitor.update(state, table(200, 1 + i, moved=0.0 if i < 2 else 2.5).drop("y"))
     assert state.alarm
+    assert state.alarmed_by == "expected"
+    assert "expected losses have changed" in state.headline()
+    state = monitor.update(state, table(200, 1), name="1")  # labels of a quiet batch
+    assert not state.gap_is_expected
     assert "expected losses have changed" in state.headline()
 
 

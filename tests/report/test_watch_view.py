@@ -26,6 +26,7 @@ def test_the_page_says_what_was_found(state) -> None:
     assert "<b>day</b>" not in page
     assert "<script" not in page
     assert page.count("<svg") == 2
+    assert "mathdefault" not in page
 
 
 def test_ten_thousand_batches_stay_small(state) -> None:

@@ -112,10 +112,19 @@ def printable(text: str) -> str:
     return "\n".join(visible(line) for line in text.split("\n"))
 
 
-def write_bytes(path: str, data: bytes) -> None:
-    """Write a file completely or not at all; an error of the system becomes one sentence."""
+def write_bytes(path: str, data: bytes, *, alone: bool = False) -> None:
+    """Write a file completely or not at all; an error of the system becomes one sentence.
+
+    Parameters
+    ----------
+    path : str
+    data : bytes
+    alone : bool
+        Whether only one process at a time may write this file: what a killed one has left is then
+        written over.
+    """
     try:
-        _write_file(path, data)
+        _write_file(path, data, alone)
     except OSError as error:
         _refuse(path, f"{error.strerror}; choose another place.")
 
@@ -140,11 +149,11 @@ def _try_to_write(path: str, folder: str) -> None:
         pass
 
 
-def _write_file(path: str, data: bytes) -> None:
+def _write_file(path: str, data: bytes, alone: bool) -> None:
     from rdiv.samples.whole_files import write_whole_file
 
     if not _is_device(path):
-        write_whole_file(path, data)
+        write_whole_file(path, data, alone=alone)
         return
     with open(path, "wb") as stream:
         stream.write(data)

@@ -15,7 +15,7 @@ from rdiv.samples.batches import Batch
 from rdiv.samples.pool import Pool
 
 if TYPE_CHECKING:
-    from rdiv.monitoring.state import Look
+    from rdiv.monitoring.looks import Look
 
 __all__ = ["Arrived", "arrived"]
 

@@ -15,9 +15,10 @@ from rdiv.errors import InputError
 from rdiv.inference.betting import PACE
 from rdiv.models.protocol import check_losses
 from rdiv.monitoring.late_labels import Arrived, arrived
+from rdiv.monitoring.looks import Look, Watched
 from rdiv.monitoring.process import BATCH_PACE, Process, steady
 from rdiv.monitoring.reference import Reference
-from rdiv.monitoring.state import Look, MonitorState, Watched
+from rdiv.monitoring.state import MonitorState
 from rdiv.samples.arguments import check_settings, described
 from rdiv.samples.batches import BatchReader, Roles
 from rdiv.samples.dropping import drop_columns

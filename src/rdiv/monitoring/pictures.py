@@ -61,6 +61,7 @@ def paint_evidence(axes: Axes, state: MonitorState, colours: Colours) -> None:
     alarm = 1 / state.watched.alpha
     axes.axhline(alarm, color=colours[2], linewidth=1, linestyle=(0, (4, 3)))
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     low, high = min(values.min(), 0.1), max(values.max(), alarm)
     axes.set_ylim(low / 2, high * 4)
     axes.annotate(f"alarm at {alarm:.3g}", (1, alarm), xytext=(0, 3), textcoords="offset points",

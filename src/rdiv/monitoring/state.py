@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from hashlib import blake2b
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,106 +12,17 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError
 from rdiv.inference.intervals import Interval
 from rdiv.monitoring.detector import Since, change_point, restarted_alarms
+from rdiv.monitoring.looks import COLUMNS, SHOWN, Look, Watched
+from rdiv.monitoring.packing import sealed, unsealed
 from rdiv.monitoring.process import Process
 from rdiv.monitoring.words import details, headline, warnings_of
 
-__all__ = ["SCHEMA", "Look", "MonitorState", "Watched"]
+__all__ = ["SCHEMA", "MonitorState"]
 
 SCHEMA = 1
-KIND = "rdiv monitor state"
 
 PROCESSES = ("labelled", "expected")
 """Losses of rows whose labels are known, and losses that are to be expected of all rows."""
-
-
-@dataclass(frozen=True)
-class Watched:
-    """What is watched, settled when a monitor starts.
-
-    Parameters
-    ----------
-    alpha : float
-        The chance of ever raising a false alarm.
-    unit : {"row", "batch"}
-    min_gap : float or None
-    seed : int
-    reference : str
-        Digest of the reference's rows.
-    quantiles : tuple of float
-        Of the reference's numbers, by which a refit is checked.
-    model, loss, task : str
-    rows_trained_on, rows_compared : int
-        Rows of part A, and reference rows that the stream is compared with.
-    """
-
-    alpha: float
-    unit: str
-    min_gap: float | None
-    seed: int
-    reference: str
-    quantiles: tuple[float, ...]
-    model: str
-    loss: str
-    task: str
-    rows_trained_on: int
-    rows_compared: int
-
-
-@dataclass(frozen=True)
-class Look:
-    """One look: a batch that came, or labels of an earlier one.
-
-    Parameters
-    ----------
-    name : str
-    late : bool
-        Whether only labels came.
-    rows, labelled : int
-        Rows of the batch, and those that the process of labelled rows got.
-    mean, gap, pvalue : float or None
-        Of these labelled rows alone: mean loss, its gap to the reference, and the p-value of this
-        gap for one single look (Welch's test, asymptotic). Context, not part of the alarm.
-    expected_gap : float or None
-        Mean expected loss of all rows minus that of the reference.
-    evalue, largest : float
-        Of the monitor after this look; see `MonitorState`.
-    alarm : bool
-    gap_so_far, low, high : float or None
-        Gap of all rows so far with its confidence sequence.
-    evidence, expected_evidence : tuple of float or None
-        Log of what each bet made of the batch.
-    inputs, labels : str
-        Digests of the rows without and with labels.
-    waiting : str or None
-        Which rows wait for labels; None where none does.
-    same_as : str or None
-        An earlier batch with the same content.
-    """
-
-    name: str
-    late: bool
-    rows: int
-    labelled: int
-    mean: float | None
-    gap: float | None
-    pvalue: float | None
-    expected_gap: float | None
-    evalue: float
-    largest: float
-    alarm: bool
-    gap_so_far: float | None
-    low: float | None
-    high: float | None
-    evidence: tuple[float, ...] | None
-    expected_evidence: tuple[float, ...] | None
-    inputs: str
-    labels: str
-    waiting: str | None
-    same_as: str | None
-
-
-COLUMNS = tuple(one.name for one in fields(Look))
-SHOWN = COLUMNS[: COLUMNS.index("evidence")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,12 +116,19 @@ class MonitorState:
         return self.leading.gap_interval
 
     @property
-    def since(self) -> Since | None:
-        """The batch in which the change began, estimated; None without an alarm."""
+    def alarmed_by(self) -> str | None:
+        """The process with most evidence, "labelled" or "expected"; None without an alarm."""
         if not self.alarm:
             return None
-        name = max(self.processes, key=lambda one: self.processes[one].wealth.largest
-                   * self.processes[one].budget)  # fmt: skip
+        evidence = {name: one.wealth.largest * one.budget for name, one in self.processes.items()}
+        return max(evidence, key=evidence.__getitem__)
+
+    @property
+    def since(self) -> Since | None:
+        """The batch in which the change began, estimated; None without an alarm."""
+        name = self.alarmed_by
+        if name is None:
+            return None
         return change_point(*self._evidence(name), self.processes[name].wealth.weights)
 
     @property
@@ -222,8 +138,8 @@ class MonitorState:
         if since is None:
             return None
         first = next(i for i, look in enumerate(self.history) if look.name == since.name)
-        of = "expected_gap" if self.gap_is_expected else "gap"
-        size = "rows" if self.gap_is_expected else "labelled"
+        expected = self.alarmed_by == "expected"
+        of, size = ("expected_gap", "rows") if expected else ("gap", "labelled")
         pairs = [(getattr(look, of), getattr(look, size)) for look in self.history[first:]]
         known = [(gap, n) for gap, n in pairs if gap is not None]
         rows = sum(n for _, n in known)
@@ -275,6 +191,7 @@ class MonitorState:
         return {
             "schema": SCHEMA,
             "alarm": self.alarm,
+            "alarmed_by": self.alarmed_by,
             "since": None if since is None else since._asdict(),
             "evalue": self.evalue,
             "pvalue": self.pvalue,
@@ -295,8 +212,6 @@ class MonitorState:
     def to_json(self) -> str:
         """The whole state as text: what a state file holds."""
         body = {
-            "kind": KIND,
-            "schema": SCHEMA,
             "watched": asdict(self.watched),
             "labels_late": self.labels_late,
             "chain": self.chain,
@@ -304,18 +219,18 @@ class MonitorState:
             "history": {key: [getattr(look, key) for look in self.history] for key in COLUMNS},
             "processes": {name: one.fields() for name, one in self.processes.items()},
         }
-        return _text({**body, "checksum": _checksum(body)})
+        return sealed(body, SCHEMA)
 
     @classmethod
     def from_json(cls, text: str) -> MonitorState:
         """The state that `to_json` wrote; one that was changed since is refused."""
-        body = _read(text)
+        body = unsealed(text, SCHEMA)
         watched = body["watched"]
         columns = [body["history"][key] for key in COLUMNS]
         return cls(
             Watched(**{**watched, "quantiles": tuple(watched["quantiles"])}),
             {name: Process.from_fields(one) for name, one in body["processes"].items()},
-            tuple(Look(*map(_value, row)) for row in zip(*columns, strict=True)),
+            tuple(Look(*map(_as_tuple, row)) for row in zip(*columns, strict=True)),
             body["chain"],
             body["labels_late"],
             body["notes"],
@@ -359,39 +274,5 @@ class MonitorState:
         return short_block("Alarm" if self.alarm else "No alarm", self.headline(), self.details())
 
 
-def _value(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _text(body: Mapping[str, Any]) -> str:
-    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def _checksum(body: Mapping[str, Any]) -> str:
-    return blake2b(_text(body).encode(), digest_size=16).hexdigest()
-
-
-def _read(text: str) -> dict[str, Any]:
-    """The content of a state, if it is as it was written."""
-    try:
-        body = json.loads(text)
-        if body["kind"] != KIND:
-            raise KeyError("kind")
-        version = int(body["schema"])
-    except (ValueError, KeyError, TypeError):
-        raise InputError(
-            "this is not the state of a monitor, or it was cut off; name the file that rdiv watch "
-            "start wrote, or start again."
-        ) from None
-    if version != SCHEMA:
-        raise InputError(
-            f"the state was written by another version of rdiv (schema {version}, this one reads "
-            f"{SCHEMA}); use that version, or start again."
-        )
-    said = body.pop("checksum", None)
-    if said != _checksum(body):
-        raise InputError(
-            "the state was changed after it was written, its checksum does not match; restore the "
-            "file from a copy, or start again."
-        )
-    return dict(body)

@@ -41,7 +41,7 @@ def headline(state: MonitorState) -> str:
         return f"No alarm in {batches}"
     gap = state.gap_since
     way = "" if gap is None else (", worse" if gap > 0 else ", better")
-    what = "expected losses" if state.gap_is_expected else "losses"
+    what = "expected losses" if state.alarmed_by == "expected" else "losses"
     return f"Alarm: {what} have changed since {since.name}{way}"
 
 

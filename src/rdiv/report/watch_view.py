@@ -14,7 +14,8 @@ from rdiv.report.tables import Head, Table
 from rdiv.report.wording import amount, count, percent, probability, sentence, shorten, signed
 
 if TYPE_CHECKING:
-    from rdiv.monitoring.state import Look, MonitorState
+    from rdiv.monitoring.looks import Look
+    from rdiv.monitoring.state import MonitorState
 
 __all__ = ["watch_page", "watch_view"]
 

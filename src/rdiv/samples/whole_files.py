@@ -13,7 +13,7 @@ DRAFTS = ".rdiv-"
 """How the name of a file begins that is not finished; a kill may leave one behind."""
 
 
-def write_whole_file(path: str | os.PathLike[str], data: bytes) -> None:
+def write_whole_file(path: str | os.PathLike[str], data: bytes, *, alone: bool = False) -> None:
     """Write a file completely or not at all; the old one stays until the new one is on the disk.
 
     Parameters
@@ -21,6 +21,9 @@ def write_whole_file(path: str | os.PathLike[str], data: bytes) -> None:
     path : path
         The file; a link is followed.
     data : bytes
+    alone : bool
+        Whether nobody else writes this file: its draft has one name, and what a killed process has
+        left of it is written over.
 
     Notes
     -----
@@ -38,9 +41,10 @@ def write_whole_file(path: str | os.PathLike[str], data: bytes) -> None:
     ['a.txt']
     """
     place = os.path.realpath(path)
-    beside = os.path.join(os.path.dirname(place), f"{DRAFTS}{token_hex(8)}")
+    folder, name = os.path.split(place)
+    beside = os.path.join(folder, f"{DRAFTS}{name if alone else token_hex(8)}")
     try:
-        with open(beside, "xb") as stream:
+        with open(beside, "wb" if alone else "xb") as stream:
             stream.write(data)
         if os.path.exists(place):
             copymode(place, beside)
