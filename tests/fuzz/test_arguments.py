@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from tests.fuzz.arguments import BASES, SLOW, arguments, commands
 from tests.fuzz.promise import examples, run, scratch
 
@@ -55,6 +55,8 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(
     max_examples=examples(25), suppress_health_check=list(HealthCheck), deadline=None, database=None
 )
+@example(words=["data", "list", "--data-dir", "a" * 300])
+@example(words=["data", "fetch", "mnist", "--data-dir", "a" * 300])
 @given(words=arguments())
 def test_no_arguments_make_a_command_crash(samples: Path, words: list[str]) -> None:
     with scratch() as folder, pytest.MonkeyPatch.context() as patch:

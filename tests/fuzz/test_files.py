@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.fuzz.files import Made, files, written
 from tests.fuzz.promise import call, examples, run, scratch
+from tests.fuzz.tables import Recipe
 
 import rdiv
 
@@ -45,7 +46,12 @@ def _arguments(command: str, file: Made, p: Path, q: Path) -> list[str]:
     return [places.get(word, word) for word in words]
 
 
+WIDE = Recipe((("a", "normal"), ("y", "big integers"), ("b", "unsigned")), 34, 200)
+"""Whole numbers of 64 bits with and without a sign, which polars reads from JSON as 128 bits."""
+
+
 @_quiet
+@example(Made(WIDE, ".ndjson"), None, "test", False)
 @given(
     files(), st.one_of(st.none(), st.none(), files()), st.sampled_from(list(RUNS)), st.booleans()
 )
