@@ -324,7 +324,7 @@ def _alarms(found: Found) -> list[str]:
     for (kind, way, reference, _), counts in found.items():
         if way in ("plain", *NAMES):
             name = NAMES.get(way, kind)
-            rows.setdefault((name, reference), []).append(_checked(**counts))
+            rows.setdefault((str(name), reference), []).append(_checked(**counts))
     lines = [f"| {name} | {at} | {' | '.join(shares)} |" for (name, at), shares in rows.items()]
     return ["", f"| numbers | reference | {sizes} |", "|---|---|" + "---|" * len(SIZES), *lines]
 

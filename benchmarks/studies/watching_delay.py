@@ -121,7 +121,7 @@ def alarms(key: dict[str, Any]) -> list[int]:
     with TemporaryDirectory() as folder:
         given, out = Path(folder) / "streams.npz", Path(folder) / "alarms.npy"
         np.savez(given, reference=reference, stream=stream)
-        python = PYTHONS["mapie" if method == "mapie" else "river"]
+        python = PYTHONS["mapie" if method == "mapie" else "river"] or sys.executable
         subprocess.run([python, str(WORKER), str(given), method, str(out)], check=True)
         return [int(row) for row in np.load(out)]
 
