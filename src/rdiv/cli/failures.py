@@ -125,6 +125,7 @@ _OPTIONS = {
     "train_share": "--train-share",
     "fit_rows": "--fit-rows",
     "sample_rows": "--sample-rows",
+    "scheduler": "--scheduler",
     "equivalence_margin": "--equivalence-margin",
     "not_worse_than": "--not-worse-than",
     "n_resamples": "--resamples",
