@@ -54,12 +54,20 @@ def in_processes(
     n_jobs: int,
     *,
     ordered: bool = False,
+    kept: bool = False,
 ) -> Iterator[Result]:
     """Yield ``call(shared, task)`` for every task as it finishes, from worker processes.
 
-    With `ordered` in the order of the tasks.
-
     What is shared is packed once, and every worker unpacks it once.
+
+    Parameters
+    ----------
+    n_jobs : int
+        How many processes, from `useful_jobs`.
+    ordered : bool
+        Whether results come in the order of the tasks.
+    kept : bool
+        Whether results are kept in a folder, for the message when a worker dies.
     """
     from joblib import Parallel, delayed, wrap_non_picklable_objects
 
@@ -76,14 +84,15 @@ def in_processes(
         for result in finished:  # noqa: UP028
             yield result
     except BrokenProcessPool as error:
-        raise WorkerError(_DIED) from error
+        raise WorkerError(_DIED_KEPT if kept else _DIED) from error
     finally:
         with warnings.catch_warnings():  # joblib warns of the tasks that stopping early drops
             warnings.simplefilter("ignore", UserWarning)
             finished.close()
 
 
-_DIED = (
+_DIED = "a worker process died, killed or out of memory; use fewer n_jobs."
+_DIED_KEPT = (
     "a worker process died, killed or out of memory; finished rows in out= are kept, and the same "
     "command continues, perhaps with fewer n_jobs."
 )
@@ -114,9 +123,7 @@ def in_order(
             delayed(_call)(call, parent, task) for task in tasks
         )
     except BrokenProcessPool as error:
-        raise WorkerError(
-            "a worker process died, killed or out of memory; use fewer n_jobs."
-        ) from error
+        raise WorkerError(_DIED) from error
     return found
 
 

@@ -9,32 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from math import fsum
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.inference.masked_sums import (
-    Columns,
-    mask_counts,
-    masked_moments,
-    masked_sums,
-    squared,
-    standardized,
-    tiles,
-)
+from rdiv.inference.gap_units import GroupUnits, ManyColumns, RowUnits, Units
+from rdiv.inference.masked_sums import Columns, standardized
 from rdiv.inference.prepared import Masks, Observed, Prepared
 from rdiv.inference.strata_tiles import StratumSums
-from rdiv.inference.stratified_gaps import (
-    ROUNDING,
-    StratumUnits,
-    gap_of_terms,
-    pooled_over_strata,
-    side_of,
-    unit_moments,
-)
+from rdiv.inference.stratified_gaps import ROUNDING, StratumUnits, gap_of_terms
 from rdiv.inference.tiles import Sums
 
 __all__ = ["GapMeasure", "MeanGaps", "gaps_and_errors", "mean_gap", "mean_gaps"]
@@ -198,11 +182,11 @@ def gaps_and_errors(
         return GapMeasure(within.of_masks, unit, within)
     units: Units
     if groups is not None:
-        units = _GroupUnits.of(scaled, groups)
+        units = GroupUnits.of(scaled, groups)
     elif scaled.shape[1] == 1:
-        units = _RowUnits.of(scaled, errors)
+        units = RowUnits.of(scaled, errors)
     else:
-        units = _ManyColumns.of(scaled, errors)
+        units = ManyColumns.of(scaled, errors)
     return GapMeasure(units.of_masks, unit, units)
 
 
@@ -231,146 +215,3 @@ class GapMeasure:
         gap, variance = found
         gap[np.abs(gap) < ROUNDING] = 0.0
         return gap * self.scale, np.sqrt(variance) * self.scale
-
-
-class Units(Protocol):
-    """Gaps and variances from sums over the units (rows or groups) that count as p."""
-
-    @property
-    def numbers(self) -> Columns: ...
-    @property
-    def squares(self) -> bool | None: ...
-    @property
-    def first(self) -> NDArray[np.intp] | None: ...
-    def of_masks(self, masks: Masks) -> tuple[Floats, Floats]:
-        """From masks of the rows."""
-        ...
-
-    def of_sums(self, sums: Floats, squares: Floats | None, n_p: Floats) -> tuple[Floats, Floats]:
-        """From sums, sums of squares, and the number of units of p, ``(b, 1)``."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class _RowUnits:
-    """The plain case: rows are the units, one column."""
-
-    numbers: Columns  # (n, 1)
-    squares: bool | None
-    totals: Floats
-    first: None = None
-
-    @staticmethod
-    def of(columns: Columns, errors: bool) -> _RowUnits:
-        if not isinstance(columns, np.ndarray):  # too many to be held twice
-            parts = [(tile.sum(), np.square(tile).sum()) for tile in tiles(columns)]
-            totals = np.array([fsum(values) for values in zip(*parts, strict=True)])
-            return _RowUnits(columns, errors, totals)
-        numbers = np.ascontiguousarray(np.asarray(columns)[:, 0])
-        totals = np.array([numbers.sum(), (numbers**2).sum()])  # pairwise sums, for accuracy
-        return _RowUnits(numbers[:, None], errors, totals)
-
-    def of_masks(self, masks: Masks) -> tuple[Floats, Floats]:
-        n_p = mask_counts(masks)[:, None].astype(np.float64)
-        if not self.squares:
-            return self.of_sums(masked_sums(masks, self.numbers), None, n_p)
-        sums = masked_moments(masks, self.numbers)
-        return self.of_sums(sums[:, :1], sums[:, 1:], n_p)
-
-    def of_sums(self, sums: Floats, squares: Floats | None, n_p: Floats) -> tuple[Floats, Floats]:
-        n = self.numbers.shape[0]
-        mean_p, mean_q = sums / n_p, (self.totals[:1] - sums) / (n - n_p)
-        if squares is None:
-            return mean_q - mean_p, np.zeros_like(mean_p)
-        variance = _variance_of_mean(squares, mean_p, n_p)
-        variance += _variance_of_mean(self.totals[1:] - squares, mean_q, n - n_p)
-        return mean_q - mean_p, variance
-
-
-@dataclass(frozen=True, eq=False)
-class _ManyColumns:
-    """The plain case for many columns: sums of squares are computed only where needed.
-
-    With equal sizes the two sums of squares have the same weight in the variance of the gap, and
-    their total is that of the pool.
-    """
-
-    numbers: Columns
-    squares: bool | None
-    totals: Floats
-    all_squares: Floats
-    first: None = None
-
-    @staticmethod
-    def of(numbers: Columns, errors: bool) -> _ManyColumns:
-        totals = np.sum([_column_sums(tile) for tile in tiles(numbers)], axis=0)
-        squares = np.sum([np.einsum("ij,ij->j", tile, tile) for tile in tiles(numbers)], axis=0)
-        return _ManyColumns(numbers, None if errors else False, totals, squares)
-
-    @cached_property
-    def squared(self) -> Columns:
-        """The squares of all numbers."""
-        return squared(self.numbers)
-
-    def of_masks(self, masks: Masks) -> tuple[Floats, Floats]:
-        n_p = mask_counts(masks)[:, None].astype(np.float64)
-        sums = masked_sums(masks, self.numbers)
-        equal = bool((2 * n_p == self.numbers.shape[0]).all())
-        wanted = self.squares is None and not equal
-        return self.of_sums(sums, masked_sums(masks, self.squared) if wanted else None, n_p)
-
-    def of_sums(self, sums: Floats, squares: Floats | None, n_p: Floats) -> tuple[Floats, Floats]:
-        n = self.numbers.shape[0]
-        n_p = np.clip(n_p, 1, max(n - 1, 1))  # of some rows alone a mask may leave one side empty
-        mean_p, mean_q = sums / n_p, (self.totals - sums) / (n - n_p)
-        if self.squares is False:
-            return mean_q - mean_p, np.zeros_like(mean_p)
-        if squares is None:
-            spread = self.all_squares - n_p * (mean_p**2 + mean_q**2)
-            spread[spread <= ROUNDING * self.all_squares] = 0.0
-            return mean_q - mean_p, spread / (n_p * np.maximum(n_p - 1, 1))
-        variance = _variance_of_mean(squares, mean_p, n_p)
-        variance += _variance_of_mean(self.all_squares - squares, mean_q, n - n_p)
-        return mean_q - mean_p, variance
-
-
-def _column_sums(numbers: NDArray[np.float64], block: int = 128) -> NDArray[np.float64]:
-    """Sums of columns, first over blocks of rows: accurate without a transpose."""
-    whole = len(numbers) - len(numbers) % block
-    sums = numbers[:whole].reshape(-1, block, numbers.shape[1]).sum(axis=1).sum(axis=0)
-    total: NDArray[np.float64] = sums + numbers[whole:].sum(axis=0)
-    return total
-
-
-def _variance_of_mean(
-    squares: NDArray[np.float64], mean: NDArray[np.float64], n: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """``s^2 / n`` from the sum of squares; rounding errors count as 0."""
-    spread = squares / n - mean**2
-    spread[spread <= ROUNDING * squares / n] = 0.0
-    return spread / np.maximum(n - 1, 1)
-
-
-@dataclass(frozen=True, eq=False)
-class _GroupUnits:
-    """Groups of rows, one stratum: sums over groups and their sizes."""
-
-    numbers: Floats  # (groups, 3 + 3 m)
-    first: NDArray[np.intp]
-    totals: Floats
-    squares: bool | None = False
-
-    @staticmethod
-    def of(columns: Columns, groups: NDArray[np.intp]) -> _GroupUnits:
-        moments, first = unit_moments(np.asarray(columns), groups)
-        return _GroupUnits(moments, first, np.add.reduceat(moments, [0], axis=0))
-
-    def of_masks(self, masks: Masks) -> tuple[Floats, Floats]:
-        chosen = masks[:, self.first]
-        sums = np.stack([mask.astype(np.float64) @ self.numbers for mask in chosen])
-        return self.of_sums(sums, None, np.empty(0))
-
-    def of_sums(self, sums: Floats, squares: Floats | None, n_p: Floats) -> tuple[Floats, Floats]:
-        del squares, n_p  # the units of p are among the sums
-        of_p, m = sums[:, None], self.numbers.shape[1] // 3 - 1
-        return pooled_over_strata(*(side_of(side, m) for side in (of_p, self.totals - of_p)))

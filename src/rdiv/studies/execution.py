@@ -95,7 +95,7 @@ def _spread(
     elif n_jobs == 1:
         yield from (call(shared, task) for task in tasks)
     else:
-        yield from in_processes(call, shared, tasks, n_jobs)
+        yield from in_processes(call, shared, tasks, n_jobs, kept=True)
 
 
 def check_place(n_jobs: int | None, scheduler: str | None) -> None:

@@ -1,0 +1,101 @@
+"""compare with boosting on large tables: its time beside reading and all fits, its peak, and jobs.
+
+    python benchmarks/speed/bench_large.py --rows 1000000 [--columns 10]
+
+Two parquet files of so many rows and a yes/no target, everything at its default. Reading, every fit
+of scikit-learn's boosting (those of the model in use, of the shared model, of the expected loss and
+of the density ratio) and the whole are timed in one run of a new interpreter, so that other work on
+the machine meets all of them alike. The ratio of one job to two is that of wall time and means
+something on a quiet machine only; both processor times are printed beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.speed.timing import Seconds, report, show  # noqa: E402
+
+MAKE = """
+import sys
+import numpy as np
+import polars as pl
+rows, columns, folder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+for seed in (0, 1):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, columns))
+    yes = x[:, 0] + 0.5 * x[:, 1] + (1 + 0.02 * seed) * rng.normal(size=rows) > 0
+    frame = pl.DataFrame({f"c{i}": x[:, i] for i in range(columns)})
+    frame.with_columns(y=pl.Series(np.where(yes, "yes", "no"))).write_parquet(
+        f"{folder}/{seed}.parquet"
+    )
+"""
+RUN = """
+import resource, sys, time
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+import rdiv
+rdiv.compare
+fits = 0.0
+def timed(fit):
+    def call(*given, **named):
+        global fits
+        start = time.process_time()
+        try:
+            return fit(*given, **named)
+        finally:
+            fits += time.process_time() - start
+    return call
+for cls in (HistGradientBoostingClassifier, HistGradientBoostingRegressor):
+    cls.fit = timed(cls.fit)
+wall, begin = time.perf_counter(), time.process_time()
+p, q = (rdiv.read(f"{sys.argv[1]}/{seed}.parquet") for seed in (0, 1))
+read = time.process_time() - begin
+rdiv.compare(p, q, target="y", rng=0, n_jobs=int(sys.argv[2]))
+whole, wall = time.process_time() - begin, time.perf_counter() - wall
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+peak /= 1e6 if sys.platform == "darwin" else 1e3
+print(read, fits, whole, wall, peak)
+"""
+
+
+def run(folder: str, jobs: int) -> tuple[float, float, Seconds, float]:
+    """Seconds of reading, of all fits and of everything, and the peak in megabytes."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, folder, str(jobs)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    read, fits, whole, wall, peak = map(float, done.stdout.split())
+    return read, fits, Seconds(wall, whole), peak
+
+
+def main() -> None:
+    """Print one line for each claim."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", type=int, default=20_000, help="rows per side")
+    parser.add_argument("--columns", type=int, default=10)
+    given = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        made = [str(given.rows), str(given.columns), folder]
+        subprocess.run([sys.executable, "-c", MAKE, *made], check=True)
+        read, fits, whole, peak = run(folder, 1)
+        report("reading, processor seconds", read)
+        report("all fits, processor seconds", fits)
+        show("read and compare, one job", whole)
+        large = given.rows >= 1_000_000  # of smaller tables nothing is promised
+        report("all / (read + fits)", whole.processor / (read + fits), "<= 1.5" if large else None)
+        report("peak, MB", peak, "<= 1200" if large else None)
+        two = run(folder, 2)[2]
+        show("read and compare, two jobs", two)
+        report("one job / two jobs, wall", whole.wall / two.wall, ">= 1.45" if large else None)
+
+
+if __name__ == "__main__":
+    main()
