@@ -25,6 +25,7 @@ from rdiv.cli.compare_options import (
     Predictions,
     Retrain,
     SampleRows,
+    Scheduler,
     TrainFile,
     TrainShare,
     check_min_gap,
@@ -91,6 +92,7 @@ def compare_samples(
     resamples: Permutations = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    scheduler: Scheduler = None,
     data_dir: DataDir = None,
     max_decompressed: MaxDecompressed = None,
     json: JsonFile = None,
@@ -112,6 +114,9 @@ def compare_samples(
     The model in use is trained on half of REFERENCE, unless you give your own: --model FILE.onnx or
     module:object, --prediction, --loss or --train. With several CURRENT files, --by or several
     --model, each is compared, and the verdicts are adjusted for all of them.
+
+    REFERENCE and CURRENT may be directories or patterns of files, and addresses of parquet files;
+    tables that do not fit into memory are read part by part, with the same result.
     """
     asked = AskedModel(model or (), prediction or (), loss, train, retrain, train_share)
     check_sources(reference, current, by, train)
@@ -122,6 +127,7 @@ def compare_samples(
     settings: dict[str, Any] = {
         "target": target, "task": task, "folds": folds or None, "groups": groups,
         "strata": strata, "alpha": alpha, "rng": seed, "n_jobs": jobs,
+        "scheduler": scheduler,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
     }  # fmt: skip
     for name, rows in (("fit_rows", fit_rows), ("sample_rows", sample_rows)):

@@ -28,6 +28,7 @@ __all__ = [
     "Predictions",
     "Retrain",
     "SampleRows",
+    "Scheduler",
     "TrainFile",
     "TrainShare",
     "check_min_gap",
@@ -118,6 +119,15 @@ SampleRows = Annotated[
         help="Of more than N rows, look at N, chosen in the same way, for the score question, the "
         "inputs and what carries the shift; gaps and their tests are those of all rows. By default "
         "2000000.",
+        show_default=False,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS|local:N",
+        help="Read tables in partitions and compute losses on the Dask cluster at this address; "
+        "local:N starts N workers here. The result is the same.",
         show_default=False,
     ),
 ]

@@ -126,6 +126,7 @@ _OPTIONS = {
     "fit_rows": "--fit-rows",
     "sample_rows": "--sample-rows",
     "min_gap": "--min-gap",
+    "scheduler": "--scheduler",
     "equivalence_margin": "--equivalence-margin",
     "not_worse_than": "--not-worse-than",
     "n_resamples": "--resamples",

@@ -59,6 +59,7 @@ def compare_many(
     drivers: bool = True,
     rng: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
+    scheduler: str | None = None,
 ) -> Comparisons:
     """Compare many current samples with one reference, and judge them together.
 
@@ -97,7 +98,7 @@ def compare_many(
     check_settings(
         by=by, correction=correction, target=target, task=task, folds=folds, groups=groups,
         strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs, drop=drop, loss=loss, fit_rows=fit_rows,
-        sample_rows=sample_rows,
+        sample_rows=sample_rows, scheduler=scheduler,
         n_resamples=DEFAULT_RESAMPLES if n_resamples is None else n_resamples,
     )  # fmt: skip
     reference = in_memory_if_small(reference, "reference", sample_rows)
@@ -122,7 +123,7 @@ def compare_many(
         "train_share": train_share, "fit_rows": fit_rows, "sample_rows": sample_rows,
         "groups": groups, "strata": strata, "drivers": drivers,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
-        "n_jobs": n_jobs, **family.settings(),
+        "n_jobs": n_jobs, "scheduler": scheduler, **family.settings(),
     }  # fmt: skip
     found = {}
     with counting("level", len(tested)) as at:
@@ -169,6 +170,7 @@ def compare_models(
     drivers: bool = True,
     rng: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
+    scheduler: str | None = None,
 ) -> Comparisons:
     """Compare two samples for several models: they may be the same for one and not for another.
 
@@ -200,7 +202,7 @@ def compare_models(
     check_settings(
         correction=correction, target=target, task=task, folds=folds, groups=groups,
         strata=strata, alpha=alpha, rng=rng, n_jobs=n_jobs, drop=drop, fit_rows=fit_rows,
-        sample_rows=sample_rows,
+        sample_rows=sample_rows, scheduler=scheduler,
         n_resamples=DEFAULT_RESAMPLES if n_resamples is None else n_resamples,
     )  # fmt: skip
     if not isinstance(models, Mapping) or not models:
@@ -214,7 +216,7 @@ def compare_models(
         "train_share": train_share, "fit_rows": fit_rows, "sample_rows": sample_rows,
         "groups": groups, "strata": strata, "drivers": drivers,
         "equivalence_margin": equivalence_margin, "not_worse_than": not_worse_than,
-        "n_jobs": n_jobs, **family.settings(),
+        "n_jobs": n_jobs, "scheduler": scheduler, **family.settings(),
     }  # fmt: skip
     found = {}
     with counting("model", len(models)) as at:

@@ -72,6 +72,7 @@ class RowUnits:
 
     def of_sums(self, sums: Floats, squares: Floats | None, n_p: Floats) -> tuple[Floats, Floats]:
         n = self.numbers.shape[0]
+        n_p = np.clip(n_p, 1, max(n - 1, 1))  # of some rows alone a mask may leave one side empty
         mean_p, mean_q = sums / n_p, (self.totals[:1] - sums) / (n - n_p)
         if squares is None:
             return mean_q - mean_p, np.zeros_like(mean_p)
