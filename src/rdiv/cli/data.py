@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rdiv.cli.display import stages
+from rdiv.cli.help_groups import GroupedCommand
 from rdiv.cli.outputs import printable, write_out
 
 __all__ = ["data_app"]
@@ -33,7 +34,7 @@ Folder = Annotated[
 ]
 
 
-@data_app.command("list")
+@data_app.command("list", cls=GroupedCommand)
 def list_files(data_dir: Folder = None) -> None:
     """List the data files and say which are present and complete."""
     from rdiv.sources.data_files import DATA_FILES
@@ -50,7 +51,7 @@ def list_files(data_dir: Folder = None) -> None:
     write_out(printable(f"folder: {chosen_folder(data_dir)}") + "\n")
 
 
-@data_app.command("fetch")
+@data_app.command("fetch", cls=GroupedCommand)
 def fetch_file(name: FileName, data_dir: Folder = None) -> None:
     """Download a data file, check it, and print its path.
 
@@ -65,7 +66,7 @@ def fetch_file(name: FileName, data_dir: Folder = None) -> None:
     write_out(f"{path}\n")
 
 
-@data_app.command("path")
+@data_app.command("path", cls=GroupedCommand)
 def show_path(name: FileName, data_dir: Folder = None) -> None:
     """Print the path of a data file that is there and whole."""
     from rdiv.sources.data_files import data_file

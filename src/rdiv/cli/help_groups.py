@@ -12,7 +12,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Data": (
         "pair", "target", "prediction", "loss", "drop", "task", "groups", "strata", "by", "batches",
         "unit", "name", "train", "null", "sizes", "ratio", "data_dir", "max_decompressed",
-        "subsample", "reference_file", "state",
+        "subsample", "state", "reference",
     ),
     "Model": (
         "model", "retrain", "train_share", "folds", "fit_rows", "sample_rows", "discrepancy",

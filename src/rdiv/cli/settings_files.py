@@ -50,7 +50,7 @@ def defaults_for(found: SettingsFile, commands: Mapping[str, Any]) -> dict[str, 
     """Defaults of every command, from settings that are spelled like its options.
 
     A setting at the top holds for every command that has such an option; a table named after a
-    command holds for that one and wins.
+    command holds for that one and wins. Commands of commands have tables in tables.
 
     Parameters
     ----------
@@ -58,24 +58,44 @@ def defaults_for(found: SettingsFile, commands: Mapping[str, Any]) -> dict[str, 
     commands : mapping of str to command
         Commands by name, as the parser has them.
     """
-    options = {name: _options(command) for name, command in commands.items()}
-    everywhere = {key: value for key, value in found.values.items() if key not in options}
-    known = sorted({key for own in options.values() for key in own})
-    for key in everywhere:
+    known = {name for command in commands.values() for name in _all_options(command)}
+    everywhere = {}
+    for key, value in found.values.items():
+        if key in commands:
+            continue
         if _spelled(key) not in known:
-            _refuse(found, key, [*known, *options])
-    defaults: dict[str, dict[str, Any]] = {}
-    for name, own in options.items():
-        table = found.values.get(name, {})
-        if not isinstance(table, dict):
-            raise InputError(f"{name!r} in {found.name} must be a table, got {table!r}.")
-        for key in table:
-            if _spelled(key) not in own:
-                _refuse(found, f"{name}.{key}", [f"{name}.{option}" for option in own])
-        given = {**everywhere, **table}
-        chosen = {_spelled(key): value for key, value in given.items() if _spelled(key) in own}
-        defaults[name] = {key: _value(found, key, value, own[key]) for key, value in chosen.items()}
-    return defaults
+            _refuse(found, key, [*sorted(known), *commands])
+        everywhere[_spelled(key)] = value
+    return {
+        name: _defaults(found, command, everywhere, found.values.get(name, {}), name)
+        for name, command in commands.items()
+    }
+
+
+def _defaults(
+    found: SettingsFile, command: Any, outside: Mapping[str, Any], table: Any, name: str
+) -> dict[str, Any]:
+    """Defaults of one command, and of those below it, from its table and what holds outside."""
+    if not isinstance(table, dict):
+        raise InputError(f"{name!r} in {found.name} must be a table, got {table!r}.")
+    own, below = _options(command), getattr(command, "commands", {})
+    given = {_spelled(key): value for key, value in table.items() if key not in below}
+    known = {*own, *(option for one in below.values() for option in _all_options(one))}
+    for key in given:
+        if key not in known:
+            _refuse(found, f"{name}.{key}", [f"{name}.{option}" for option in sorted(known)])
+    whole = {**outside, **given}
+    values = {key: _value(found, key, whole[key], own[key]) for key in whole if key in own}
+    return values | {
+        key: _defaults(found, one, whole, table.get(key, {}), f"{name}.{key}")
+        for key, one in below.items()
+    }
+
+
+def _all_options(command: Any) -> set[str]:
+    """Names of the options of a command and of those below it."""
+    below = getattr(command, "commands", {}).values()
+    return {*_options(command), *(name for one in below for name in _all_options(one))}
 
 
 def spelled_out(
@@ -91,15 +111,20 @@ def spelled_out(
         Of `defaults_for`.
     commands : mapping of str to command
     """
-    name = given[0] if given else ""
+    command, known, values = None, commands, dict[str, Any](defaults)
+    for word in given:  # rdiv watch start ...: the last command that is named
+        if word not in known:
+            break
+        command, values = known[word], values.get(word, {})
+        known = getattr(command, "commands", {})
     whole = list(given)
-    for key, value in defaults.get(name, {}).items():
-        option = _options(commands[name])[key]
+    options = {} if command is None else _options(command)
+    for key in (name for name in options if name in values):
+        option, value = options[key], values[key]
         typed = any(word.partition("=")[0] in option.opts for word in given)
         if typed or value is False:
             continue
-        values = value if option.multiple else [value]
-        for item in values:
+        for item in value if option.multiple else [value]:
             whole += [option.opts[0]] if option.is_flag else [option.opts[0], str(item)]
     return whole
 

@@ -12,6 +12,7 @@ import typer
 
 from rdiv.cli.compare_options import HtmlFile, Predictions
 from rdiv.cli.display import Summary, show, stages
+from rdiv.cli.help_groups import GroupedCommand
 from rdiv.cli.inputs import STANDARD_INPUT, Input, read_input
 from rdiv.cli.model_in_use import AskedModel
 from rdiv.cli.options import (
@@ -59,7 +60,7 @@ watch_app = typer.Typer(
 LAST_LOOKS = 8
 
 
-@watch_app.command("start")
+@watch_app.command("start", cls=GroupedCommand)
 def start_watching(
     reference: WatchedReference,
     state: State,
@@ -102,7 +103,7 @@ def start_watching(
     show(_summary(found, state))
 
 
-@watch_app.command("add")
+@watch_app.command("add", cls=GroupedCommand)
 def add_batches(
     context: typer.Context,
     batch: Batches,
@@ -147,7 +148,7 @@ def add_batches(
         raise typer.Exit(1)
 
 
-@watch_app.command("show")
+@watch_app.command("show", cls=GroupedCommand)
 def show_state(
     context: typer.Context,
     state: State,
