@@ -16,6 +16,7 @@ ORDER = [
     "row_blocks",
     "pictures",
     "progress",
+    "whole_files",
     "names",
     "remarks",
     "samples",

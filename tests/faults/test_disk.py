@@ -15,7 +15,7 @@ from tests.fuzz.promise import run
 from tests.fuzz.tables import Recipe, made
 
 import rdiv
-from rdiv.samples.whole_files import write_whole_file
+from rdiv.whole_files import write_whole_file
 
 ROOT = Path(__file__).parents[2]
 FEW = ["--target", "y", "--model", "ridge", "--resamples", "39"]
@@ -82,7 +82,7 @@ KILLS = '''
 import builtins, io, json, os, signal, sys, tempfile
 from pathlib import Path
 from rdiv.studies.journal import Journal
-from rdiv.samples.whole_files import write_whole_file
+from rdiv.whole_files import write_whole_file
 
 left = [0]
 def event(part=lambda: None):

@@ -150,7 +150,7 @@ def _try_to_write(path: str, folder: str) -> None:
 
 
 def _write_file(path: str, data: bytes, alone: bool) -> None:
-    from rdiv.samples.whole_files import write_whole_file
+    from rdiv.whole_files import write_whole_file
 
     if not _is_device(path):
         write_whole_file(path, data, alone=alone)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from rdiv.results import TwoSampleResult
+if TYPE_CHECKING:
+    from rdiv.results import TwoSampleResult
 
 __all__ = ["RISK_SHIFTS", "VERDICTS", "Direction", "Verdict", "closed_testing", "verdict_of"]
 

@@ -12,7 +12,7 @@ from typing import Any
 from rdiv.errors import InputError, InputFileError
 from rdiv.names import chosen_from
 from rdiv.reproduction.protocol import Line, Run, Scale, Table, as_scale
-from rdiv.samples.whole_files import write_whole_file
+from rdiv.whole_files import write_whole_file
 
 __all__ = ["Reproduced", "as_csv", "command", "narrowed", "read_csv", "reproduce", "write"]
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputFileError
 from rdiv.names import chosen_from
-from rdiv.samples.whole_files import put_in_place
 from rdiv.sources.data_files import DATA_FILES, arrays_digest, data_dir, data_file
 from rdiv.sources.downloads import Piece, download, downloader
+from rdiv.whole_files import put_in_place
 
 __all__ = [
     "CIFAR10_PIECES",

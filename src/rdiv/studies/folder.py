@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Any
 
 from rdiv.errors import InputError, InputFileError
-from rdiv.samples.whole_files import DRAFTS, write_whole_file
 from rdiv.studies.journal import Journal
 from rdiv.studies.study import Study
+from rdiv.whole_files import DRAFTS, write_whole_file
 
 __all__ = ["FILES", "ROWS", "StudyFolder", "check_row", "row_key"]
 

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any
 
 from rdiv.errors import InputError, InputFileError
-from rdiv.samples.whole_files import sync_folder
 from rdiv.studies.execution import spread
+from rdiv.whole_files import sync_folder
 
 __all__ = ["CHECKSUM", "Journal", "checksum", "resume_map", "sealed"]
 

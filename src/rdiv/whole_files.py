@@ -34,6 +34,7 @@ def write_whole_file(path: str | os.PathLike[str], data: bytes, *, alone: bool =
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     write_whole_file(Path(folder, "a.txt"), b"new")
