@@ -10,9 +10,7 @@ import rdiv
 ROOT = Path(rdiv.__file__).parent
 ORDER = [
     "errors",
-    "threads",
-    "workers",
-    "clusters",
+    "parallel",
     "row_blocks",
     "pictures",
     "progress",

@@ -34,9 +34,9 @@ from rdiv.models import (
     Ridge,
     as_model,
 )
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
-from rdiv.threads import one_thread
 from rdiv.two_sample import run_test, two_sample_test
 
 LEVELS = (0.05, 0.10)

@@ -34,9 +34,9 @@ from rdiv.drivers.find import find_drivers
 from rdiv.inference.engine import PermutationSettings
 from rdiv.models import CrossFit, Frozen, Model, Ridge
 from rdiv.models.corrections import correction_owners, linear_correction
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
-from rdiv.threads import one_thread
 
 ALPHA = 0.05
 RESAMPLES = 199

@@ -38,9 +38,9 @@ from rdiv.discrepancies import (
 from rdiv.discrepancies.mean_features import ascent
 from rdiv.inference import halving
 from rdiv.inference.prepared import Prepared
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
-from rdiv.threads import one_thread
 from rdiv.two_sample import two_sample_test
 
 ALPHA = 0.05

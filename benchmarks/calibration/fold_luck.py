@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import rdiv
 from rdiv.discrepancies import RDivergence
 from rdiv.models import Boosting, CrossFit, Ridge
-from rdiv.threads import one_thread
+from rdiv.parallel.threads import one_thread
 
 TABLES, SEEDS, ROWS = 4, 30, 30
 MODELS: dict[str, Any] = {"ridge": Ridge(), "boosting": Boosting()}

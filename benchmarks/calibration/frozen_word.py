@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import rdiv
 from rdiv.models import Frozen
-from rdiv.threads import one_thread
+from rdiv.parallel.threads import one_thread
 
 DRAWS, ROWS = 200, (200, 100)
 HEAD = """\

@@ -27,8 +27,8 @@ from benchmarks.calibration.compare_intervals import Recorder
 import rdiv
 from rdiv.inference.intervals import critical_value, gap_interval
 from rdiv.models import Ridge
+from rdiv.parallel.threads import one_thread
 from rdiv.studies.journal import Journal
-from rdiv.threads import one_thread
 
 SEED, DRAWS, RESAMPLES = 71, 300, 199
 ALPHA, MOST = 0.05, 0.07

@@ -41,9 +41,9 @@ from rdiv.discrepancies import InUse
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.models import Boosting, Frozen, KernelDensity, LoggedLosses, Logistic, Model, Ridge
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples, pool_samples
-from rdiv.threads import one_thread
 from rdiv.two_sample import part_of_reference, run_learned, run_test, split_reference
 
 SIZES = ((120, 30), (100, 90))

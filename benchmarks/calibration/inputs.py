@@ -23,10 +23,10 @@ from rdiv.discrepancies import Inputs, Omnibus
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.prepared import Prepared
 from rdiv.models import MixedDensity
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
 from rdiv.studies.journal import resume_map
-from rdiv.threads import one_thread
 from rdiv.two_sample import prepare
 
 SEED, DRAWS, PART, RESAMPLES, SIZES = 77, 5000, 250, 99, (10, 20)

@@ -33,10 +33,10 @@ from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.prediction_powered import powered_gap
 from rdiv.models import Frozen
 from rdiv.models.protocol import predictions_of
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples, pool_unlabelled
 from rdiv.studies.journal import Journal
-from rdiv.threads import one_thread
 from rdiv.two_sample import part_of_reference, run_learned, split_reference
 
 Floats = NDArray[np.float64]

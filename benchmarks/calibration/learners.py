@@ -38,8 +38,8 @@ from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.models.networks.default_networks import BoundedNetwork, NetworkClassifier
 from rdiv.models.networks.training import Training
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
-from rdiv.threads import one_thread
 from rdiv.two_sample import prepare
 
 FEW = Training(epochs=10, batch_size=None, learning_rate=5e-3)

@@ -31,9 +31,9 @@ from rdiv.comparison.verdicts import verdict_of
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.multiplicity import Correction
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.studies.journal import Journal
-from rdiv.threads import one_thread
 
 ALPHA = 0.05
 SEED = 72

@@ -30,9 +30,9 @@ from benchmarks.calibration.drivers import WEIGHTS
 from rdiv.comparison.margins import one_sided_tests
 from rdiv.inference import intervals as planning
 from rdiv.inference.mean_gaps import mean_gap
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples
-from rdiv.threads import one_thread
 
 ALPHA = 0.05
 MOST = 0.06

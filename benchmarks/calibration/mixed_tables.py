@@ -26,9 +26,9 @@ from scipy.stats import binom
 from rdiv.discrepancies import Omnibus
 from rdiv.inference.engine import PermutationSettings
 from rdiv.models import MixedDensity
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
-from rdiv.threads import one_thread
 from rdiv.two_sample import run_test
 
 ALPHA, RESAMPLES, SIZES = 0.05, 39, (15, 25)

@@ -29,9 +29,9 @@ from rdiv.drivers.moved_column import MovedColumn
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.mean_gaps import gaps_and_errors, mean_gaps
 from rdiv.inference.prepared import Masks
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.input_features import InputCells, RowFeatures, column_features
 from rdiv.samples.pooling import PooledSamples, pool_samples
-from rdiv.threads import one_thread
 
 ALPHA = 0.05
 RESAMPLES = 39

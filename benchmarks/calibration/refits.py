@@ -31,9 +31,9 @@ from rdiv.discrepancies.protocol import refit_seed
 from rdiv.discrepancies.split_fits import RefitSplits, split_fits
 from rdiv.inference.engine import PermutationSettings, allowed_exceedances, permute
 from rdiv.models import GaussianMixture, Ridge
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
-from rdiv.threads import one_thread
 from rdiv.two_sample import two_sample_test
 
 ALPHA = 0.1

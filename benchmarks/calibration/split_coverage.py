@@ -29,10 +29,10 @@ from rdiv.comparison.split import split_gap
 from rdiv.inference.engine import PermutationSettings
 from rdiv.models import Frozen
 from rdiv.models.protocol import predictions_of
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
 from rdiv.studies.journal import resume_map
-from rdiv.threads import one_thread
 
 Floats = NDArray[np.float64]
 ALPHA, SEED, DRAWS, SHIFT, FRESH = 0.05, 41, 1000, 0.7, 40_000

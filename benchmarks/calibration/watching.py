@@ -31,8 +31,8 @@ from rdiv.inference.confidence_sequences import (
 )
 from rdiv.inference.conformal import RankedNumbers, conformal_pvalues
 from rdiv.monitoring.process import BATCH_PACE, Process
+from rdiv.parallel.threads import one_thread
 from rdiv.studies.journal import resume_map
-from rdiv.threads import one_thread
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]

@@ -40,7 +40,7 @@ from rdiv.comparison.compare import _input_test
 from rdiv.inference.engine import PermutationSettings
 from rdiv.models import Boosting, CrossFit
 from rdiv.samples.pooling import pool_samples
-from rdiv.threads import one_thread
+from rdiv.parallel.threads import one_thread
 from rdiv.two_sample import run_model_tests
 with one_thread():
     pooled = pool_samples(p, q, target="y", rng=0)

@@ -24,8 +24,8 @@ from benchmarks.speed.timing import measure, once, ratio, show, take_turns
 from rdiv.discrepancies import RDivergence
 from rdiv.models import Boosting, CrossFit, GaussianMixture, KernelDensity
 from rdiv.models.protocol import Model
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pooling import pool_samples
-from rdiv.threads import one_thread
 from rdiv.two_sample import two_sample_test
 
 

@@ -21,8 +21,8 @@ from benchmarks.speed.timing import measure, ratio, show, take_turns
 
 from rdiv.discrepancies import DeepMmd
 from rdiv.inference.engine import PermutationSettings, permute
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pooling import pool_samples
-from rdiv.threads import one_thread
 from rdiv.two_sample import halves_of, two_sample_test
 
 N, D, RESAMPLES = 500, 10, 999

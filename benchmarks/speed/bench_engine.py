@@ -35,7 +35,7 @@ from rdiv.inference import tiles
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap, mean_gaps
 from rdiv.inference.prepared import Prepared
-from rdiv.threads import one_thread
+from rdiv.parallel.threads import one_thread
 
 Losses = NDArray[np.float64]
 FAST = find_spec("numba") is not None  # used where it pays

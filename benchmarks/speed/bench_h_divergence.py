@@ -31,9 +31,9 @@ from rdiv.discrepancies import HDivergence
 from rdiv.models import GaussianMixture
 from rdiv.models import KernelDensity as OwnKernelDensity
 from rdiv.models.protocol import FittedModel
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.sources import Hdgm
-from rdiv.threads import one_thread
 from rdiv.two_sample import two_sample_test
 
 MIXTURE = GaussianMixture(4)

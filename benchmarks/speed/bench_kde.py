@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.speed.timing import ratio, report, show, take_turns
 
 from rdiv.models.kernel_density import KernelDensity
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
-from rdiv.threads import one_thread
 
 Rows = NDArray[np.float64]
 TARGET = ">= 1.2"

@@ -32,8 +32,8 @@ from rdiv.models import Frozen, Training, Vae
 from rdiv.models.networks.mlp import mlp
 from rdiv.models.networks.modules import seeded_torch
 from rdiv.models.networks.training import train
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pooling import PooledSamples, pool_samples
-from rdiv.threads import one_thread
 from rdiv.two_sample import two_sample_test
 
 Rows = NDArray[np.float64]

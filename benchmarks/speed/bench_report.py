@@ -42,7 +42,7 @@ import numpy as np
 from rdiv.models import BY_NAME, CrossFit
 from rdiv.samples.pool import Pool
 from rdiv.samples.files import read
-from rdiv.threads import one_thread
+from rdiv.parallel.threads import one_thread
 import polars as pl
 with one_thread():
     frame = pl.concat([read(sys.argv[1]), read(sys.argv[2])])

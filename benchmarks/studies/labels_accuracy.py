@@ -32,9 +32,9 @@ from rdiv.comparison.compare import admit
 from rdiv.comparison.unlabelled import ask_unlabelled
 from rdiv.inference.engine import PermutationSettings
 from rdiv.losses import log_loss
+from rdiv.parallel.threads import one_thread
 from rdiv.sources.data_files import data_dir
 from rdiv.studies.journal import Journal
-from rdiv.threads import one_thread
 
 Floats = NDArray[np.float64]
 TRAIN, REFERENCE, CURRENT, DRAWS, SEED, WEIGHT = 5000, 4000, 2000, 10, 90, 8.0

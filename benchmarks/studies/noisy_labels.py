@@ -29,10 +29,10 @@ from rdiv.noisy_labels.posterior import fit_posterior
 from rdiv.noisy_labels.retraining import retrain
 from rdiv.noisy_labels.splitting import paper_share
 from rdiv.noisy_labels.sweep import accuracy
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.sources.data_files import data_dir
 from rdiv.studies.journal import Journal
-from rdiv.threads import one_thread
 
 Row = dict[str, Any]
 SEED, RATE, FOLDS = 90, 0.2, 5

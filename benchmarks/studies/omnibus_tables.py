@@ -33,9 +33,9 @@ from rdiv.inference.engine import PermutationSettings, permutation_pvalue, permu
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models.protocol import fit_model
 from rdiv.names import spelled
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.studies.journal import Journal, resume_map
-from rdiv.threads import one_thread
 from rdiv.two_sample import prepare, run_test
 
 SEED, TRIALS, RESAMPLES, ALPHA = 64, 50, 299, 0.05

@@ -33,9 +33,9 @@ from rdiv.inference.engine import PermutationSettings, permutation_pvalue, permu
 from rdiv.inference.ties import upper_counts
 from rdiv.models.mixed import few_and_continuous
 from rdiv.models.protocol import fit_model
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pooling import pool_samples
 from rdiv.studies.journal import resume_map
-from rdiv.threads import one_thread
 from rdiv.two_sample import prepare
 
 SEED, TRIALS, RESAMPLES, ALPHA = 501, 60, 299, 0.05

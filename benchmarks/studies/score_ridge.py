@@ -23,8 +23,8 @@ from rdiv.discrepancies import Score
 from rdiv.discrepancies.score import RIDGE
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.models import GaussianMixture
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pooling import pool_samples
-from rdiv.threads import one_thread
 
 Floats = NDArray[np.float64]
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)

@@ -27,8 +27,8 @@ from rdiv.inference.betting import e_process
 from rdiv.inference.conformal import conformal_pvalues
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap
+from rdiv.parallel.threads import one_thread
 from rdiv.studies.journal import resume_map
-from rdiv.threads import one_thread
 
 Floats = NDArray[np.float64]
 

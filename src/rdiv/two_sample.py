@@ -31,6 +31,7 @@ from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
 from rdiv.models.protocol import FittedModel, fit_model
 from rdiv.names import spelled
+from rdiv.parallel.threads import one_thread
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.fitting_rows import prepared_on
@@ -40,7 +41,6 @@ from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.row_keys import sorted_digest
 from rdiv.samples.sample import has_target
-from rdiv.threads import one_thread
 
 __all__ = [
     "ReferenceSplit",

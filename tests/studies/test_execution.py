@@ -20,7 +20,7 @@ from tests.studies.test_study import study
 from tests.studies.toys import Killing, Learning, Slow, Travelling, shifted, timeless
 
 import rdiv
-from rdiv.clusters import dask_client as clusters
+from rdiv.parallel import dask_client as clusters
 from rdiv.sources import Hdgm, Pair
 from rdiv.studies import execution
 from rdiv.studies.execution import run_keys

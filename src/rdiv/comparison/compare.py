@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.clusters.spreading import spread_over
 from rdiv.comparison.asked import Asked, input_test, require_held_out
 from rdiv.comparison.expected_comparison import check_learnable, compare_unlabelled
 from rdiv.comparison.loss_summary import summarise_losses
@@ -31,6 +30,8 @@ from rdiv.inference.intervals import Interval, critical_value
 from rdiv.inference.widened import widened_interval
 from rdiv.models import Trained
 from rdiv.models.protocol import most_rows
+from rdiv.parallel.spreading import spread_over
+from rdiv.parallel.threads import one_thread
 from rdiv.remarks import IN_SAMPLE
 from rdiv.results import TwoSampleResult
 from rdiv.samples.arguments import check_settings
@@ -46,7 +47,6 @@ from rdiv.samples.partitions import Partitions
 from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples, pool_samples, pool_unlabelled, resolve_seed
 from rdiv.samples.sample import has_target
-from rdiv.threads import one_thread
 from rdiv.two_sample import check_level, check_samples
 
 __all__ = ["Admitted", "Comparison", "admit", "compare", "compare_admitted"]

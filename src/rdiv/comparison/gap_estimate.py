@@ -21,13 +21,13 @@ from rdiv.models import Logistic, Model, Ridge
 from rdiv.models.linear import curvature
 from rdiv.models.protocol import check_losses, fit_model, is_held_out, losses_of
 from rdiv.names import spelled
+from rdiv.parallel.threads import one_thread
 from rdiv.remarks import IN_SAMPLE
 from rdiv.results import SCHEMA, as_json, plain
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.grouping import Design
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
-from rdiv.threads import one_thread
 
 __all__ = ["GapEstimate", "estimate_gap", "influence_numbers"]
 

@@ -20,6 +20,7 @@ from rdiv.discrepancies.resolve import DEFAULT_FOLDS
 from rdiv.errors import InputError, InputTypeError, OutOfReachError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.multiplicity import Correction
+from rdiv.parallel.threads import one_thread
 from rdiv.progress import counting
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.fitting_rows import FIT_ROWS, SAMPLE_ROWS
@@ -28,7 +29,6 @@ from rdiv.samples.logged import Prediction
 from rdiv.samples.missing_labels import separate_labels
 from rdiv.samples.partition_pooling import in_memory_if_small
 from rdiv.samples.pooling import resolve_seed
-from rdiv.threads import one_thread
 
 __all__ = ["compare_many", "compare_models"]
 

@@ -23,9 +23,9 @@ from rdiv.models.networks.modules import (
 )
 from rdiv.models.networks.training import Training, train
 from rdiv.models.networks.updates import batchable_rows
+from rdiv.parallel.threads import one_thread
 from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
-from rdiv.threads import one_thread
 
 __all__ = ["DeepKernelMmd", "DeepMmd", "power_objective"]
 

@@ -21,9 +21,9 @@ from rdiv.inference.masks import block_sizes, mask_sampler
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.inference.strata_tiles import StratumSums, tiled_in_strata
 from rdiv.inference.ties import at_least
+from rdiv.parallel.threads import one_thread
+from rdiv.parallel.workers import in_order, in_threads, useful_jobs
 from rdiv.progress import counting
-from rdiv.threads import one_thread
-from rdiv.workers import in_order, in_threads, useful_jobs
 
 __all__ = [
     "Null",

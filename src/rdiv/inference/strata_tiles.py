@@ -17,8 +17,8 @@ from rdiv.inference import tiles
 from rdiv.inference.masks import block_sizes, mask_sampler
 from rdiv.inference.packed import packed_subsets, packed_sums
 from rdiv.inference.stratified_gaps import StratumUnits, side_of, stratum_sums, terms_of_strata
+from rdiv.parallel.workers import in_threads
 from rdiv.row_blocks import cut, cut_sizes
-from rdiv.workers import in_threads
 
 __all__ = ["StratumSums", "tiled_in_strata"]
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from rdiv.inference.masked_sums import Tiled
 from rdiv.inference.packed import PackedMasks, packed_subsets, packed_sums
+from rdiv.parallel.workers import in_threads
 from rdiv.row_blocks import cut, cut_sizes
-from rdiv.workers import in_threads
 
 __all__ = ["TILE_ROWS", "Sums", "TileDraws", "tile_counts", "tiled_statistics"]
 

@@ -31,13 +31,13 @@ from rdiv.models.protocol import (
     task_of,
 )
 from rdiv.names import spelled
+from rdiv.parallel.threads import one_thread
+from rdiv.parallel.workers import in_processes, in_threads, useful_jobs
 from rdiv.progress import counting
 from rdiv.row_blocks import cut
 from rdiv.samples.fitting_rows import folds_by_key, pool_rows_to_fit, unit_keys
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import places_among
-from rdiv.threads import one_thread
-from rdiv.workers import in_processes, in_threads, useful_jobs
 
 __all__ = ["CrossFit", "FittedCrossFit", "fold_draws", "fold_of_rows", "fold_units"]
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, naming
 from rdiv.names import texts_of
+from rdiv.parallel.threads import one_thread
 from rdiv.row_blocks import cut
 from rdiv.samples.fitting_rows import pool_rows_to_fit
 from rdiv.samples.pool import Pool
-from rdiv.threads import one_thread
 
 __all__ = [
     "FittedModel",

@@ -19,13 +19,13 @@ from rdiv.monitoring.looks import Look, Watched
 from rdiv.monitoring.process import BATCH_PACE, Process, steady
 from rdiv.monitoring.reference import Reference
 from rdiv.monitoring.state import MonitorState
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.arguments import check_settings, described
 from rdiv.samples.batches import BatchReader, Roles
 from rdiv.samples.dropping import drop_columns
 from rdiv.samples.logged import Prediction
 from rdiv.samples.pooling import pool_alone, resolve_seed
 from rdiv.samples.sample import as_sample, has_target
-from rdiv.threads import one_thread
 
 __all__ = ["Monitor"]
 

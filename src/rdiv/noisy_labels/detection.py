@@ -28,9 +28,9 @@ from rdiv.noisy_labels.posterior import Posterior, fit_posterior
 from rdiv.noisy_labels.predictability import Predictability, measure_predictability
 from rdiv.noisy_labels.result import LabelNoise, NoiseRate, estimate_rate
 from rdiv.noisy_labels.splitting import paper_share, part_gap, top_rows
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.pool import Pool
-from rdiv.threads import one_thread
 
 __all__ = ["LabelNoiseDetector", "class_probabilities", "detect"]
 

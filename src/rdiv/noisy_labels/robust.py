@@ -26,10 +26,10 @@ from rdiv.noisy_labels.detection import LabelNoiseDetector, class_probabilities,
 from rdiv.noisy_labels.labelled import LabelledRows, check_labels, pool_labelled
 from rdiv.noisy_labels.result import LabelNoise
 from rdiv.noisy_labels.retraining import OBJECTIVES, retrain
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.frames import as_frame, is_frame
 from rdiv.samples.pool import Pool
 from rdiv.samples.preparation import Preparation, fit_preparation
-from rdiv.threads import one_thread
 
 __all__ = ["RobustClassifier"]
 

@@ -19,10 +19,10 @@ from rdiv.noisy_labels.detection import class_probabilities
 from rdiv.noisy_labels.labelled import check_labels, check_pair
 from rdiv.noisy_labels.retraining import OBJECTIVES, retrain
 from rdiv.noisy_labels.splitting import SHARES, part_gap, top_rows
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.pool import Pool
 from rdiv.studies.journal import resume_map
-from rdiv.threads import one_thread
 
 __all__ = ["NoiseSweep", "noise_sweep"]
 

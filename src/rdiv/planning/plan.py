@@ -11,6 +11,7 @@ from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS, choose
 from rdiv.errors import InputError
 from rdiv.models.protocol import is_held_out
+from rdiv.parallel.threads import one_thread
 from rdiv.planning.labels import check_labels, plan_unlabelled
 from rdiv.planning.pilots import plan_from_losses, rows_of_current
 from rdiv.planning.result import Plan
@@ -19,7 +20,6 @@ from rdiv.samples.arguments import check_folds, check_settings
 from rdiv.samples.grouping import Design
 from rdiv.samples.pooling import PooledSamples, pool_alone, pool_samples
 from rdiv.samples.sample import has_target
-from rdiv.threads import one_thread
 from rdiv.two_sample import check_level, prepare
 from rdiv.two_sample import labels as spelled_out
 

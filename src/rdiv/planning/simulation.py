@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from rdiv.errors import OutOfReachError
 from rdiv.inference.engine import PermutationSettings
+from rdiv.parallel.threads import one_thread
+from rdiv.parallel.workers import in_order, useful_jobs
 from rdiv.samples.pooling import PooledSamples
-from rdiv.threads import one_thread
 from rdiv.two_sample import run_test
-from rdiv.workers import in_order, useful_jobs
 
 __all__ = ["resampled", "simulated_curve", "size_with_power"]
 

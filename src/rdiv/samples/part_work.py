@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any, TypeVar
 
-from rdiv.clusters.spreading import current_spread
+from rdiv.parallel.spreading import current_spread
 from rdiv.progress import telling
 
 __all__ = ["over_parts", "reading_rows"]

@@ -7,12 +7,12 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from rdiv.clusters.dask_client import as_finished, check_scheduler, cluster_client
 from rdiv.errors import InputError
+from rdiv.parallel.dask_client import as_finished, check_scheduler, cluster_client
+from rdiv.parallel.workers import in_processes, useful_jobs
 from rdiv.sources.protocol import in_memory
 from rdiv.studies.study import Key, Study
 from rdiv.studies.trial import Row, Unit, run_unit, units_of
-from rdiv.workers import in_processes, useful_jobs
 
 __all__ = ["check_scheduler", "run_keys", "spread"]
 

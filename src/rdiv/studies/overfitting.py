@@ -17,9 +17,9 @@ from rdiv.discrepancies.l_divergence import climb_gap
 from rdiv.errors import InputTypeError
 from rdiv.models import Model, Training, Vae
 from rdiv.models.networks.torch_model import FittedTorchModel
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
-from rdiv.threads import one_thread
 
 __all__ = ["ASCENT", "METHODS", "Overfitting", "Risks", "climb", "overfitting", "summarise"]
 

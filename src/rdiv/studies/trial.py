@@ -18,13 +18,13 @@ from rdiv.discrepancies.resolve import Choice
 from rdiv.inference.engine import PermutationSettings
 from rdiv.models import BY_NAME as MODELS
 from rdiv.names import spelled
+from rdiv.parallel.threads import one_thread
 from rdiv.results import TwoSampleResult
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.studies.one_fit import by_model, learned, with_one_fit
 from rdiv.studies.own_tests import checked
 from rdiv.studies.study import Key, Study
-from rdiv.threads import one_thread
 from rdiv.two_sample import run_test
 
 __all__ = ["Row", "Unit", "run_draw", "run_trial", "run_unit", "units_of"]

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rdiv.errors import InputError
+from rdiv.parallel.threads import one_thread
 from rdiv.row_blocks import cut_sizes, rows_within
 from rdiv.samples.pooling import resolve_seed
 from rdiv.theory.paper_bounds import check_norms
-from rdiv.threads import one_thread
 
 __all__ = [
     "Complexity",

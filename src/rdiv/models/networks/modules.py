@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, MissingExtraError, MissingFileError
+from rdiv.parallel.threads import one_thread
 from rdiv.row_blocks import rows_at_once
-from rdiv.threads import one_thread
 
 __all__ = [
     "evaluate",

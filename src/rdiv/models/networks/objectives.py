@@ -15,8 +15,8 @@ from rdiv.errors import InputError
 from rdiv.losses import PROBABILITY_FLOOR
 from rdiv.models.networks.modules import require_torch
 from rdiv.models.scaling import Scaling, fit_scaling
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
-from rdiv.threads import one_thread
 
 __all__ = [
     "MOST_FEATURES",

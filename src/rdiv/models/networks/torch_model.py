@@ -32,8 +32,8 @@ from rdiv.models.networks.objectives import (
     last_layer_gradients,
 )
 from rdiv.models.networks.training import Training, train
+from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
-from rdiv.threads import one_thread
 
 __all__ = ["FittedTorchModel", "Recipe", "TorchModel"]
 

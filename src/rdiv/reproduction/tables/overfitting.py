@@ -16,6 +16,7 @@ from rdiv.inference.engine import PermutationSettings
 from rdiv.models import Vae
 from rdiv.models.networks.torch_model import FittedTorchModel
 from rdiv.names import chosen_from
+from rdiv.parallel.threads import one_thread
 from rdiv.pictures import svg_text
 from rdiv.reproduction.power_page import NULL, OURS, PAPER
 from rdiv.reproduction.power_table import rate_and_interval
@@ -24,7 +25,6 @@ from rdiv.reproduction.tables.script_digits import PAIRS, ScriptDigits, script_v
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.studies.journal import resume_map
 from rdiv.studies.overfitting import ASCENT, climb
-from rdiv.threads import one_thread
 from rdiv.two_sample import run_fitted
 
 __all__ = ["TABLE", "OverfittingTable", "t_interval"]

@@ -13,8 +13,8 @@ from pathlib import Path
 import joblib
 import pytest
 
+from rdiv.parallel.workers import in_order, useful_jobs
 from rdiv.studies.execution import spread
-from rdiv.workers import in_order, useful_jobs
 
 psutil = pytest.importorskip("psutil", reason="needs a list of processes")
 ROOT = Path(__file__).parents[1]
@@ -69,7 +69,7 @@ def test_workers_of_folds_end_with_their_parent(tmp_path: Path, ending: signal.S
     """No more of them than cores, although forty were asked for."""
     script = (
         "import sys, time\n"
-        "from rdiv.workers import in_order, useful_jobs\n"
+        "from rdiv.parallel.workers import in_order, useful_jobs\n"
         "from tests.test_workers import wait_for\n"
         "in_order(wait_for, [(sys.argv[1], i) for i in range(40)], useful_jobs(40, 40))\n"
     )

@@ -9,7 +9,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from rdiv.threads import one_thread
+from rdiv.parallel.threads import one_thread
 
 
 def threads() -> set[int]:

@@ -8,9 +8,9 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, Protocol
 
-from rdiv.clusters.dask_client import check_scheduler, cluster_client, in_turn
 from rdiv.errors import InputError
-from rdiv.workers import in_processes, useful_jobs
+from rdiv.parallel.dask_client import check_scheduler, cluster_client, in_turn
+from rdiv.parallel.workers import in_processes, useful_jobs
 
 __all__ = ["Spread", "current_spread", "spread_over"]
 
