@@ -273,7 +273,7 @@ class Line:
 
 
 def lines() -> list[Line]:
-    """All counts, those that matter most first."""
+    """All counts, the short ones first."""
     powered = [
         Line(f"powered: {name}", partial(powered_row, name), DRAWS_PPI, 40) for name in POWERED
     ]
@@ -285,7 +285,7 @@ def lines() -> list[Line]:
     expected = [Line(f"expected: {name}", partial(expected_row, name), DRAWS_EXPECTED)
                 for name in DESIGNS]  # fmt: skip
     pool = Line("ridge, one pool, the same seed", fixed_pool, FEWER)
-    return [*powered, cells[0], cells[1], *broken, *expected, *cells[2:], pool]
+    return [*powered, *broken, *expected, *cells, pool]
 
 
 def share(count: float, draws: int) -> str:
