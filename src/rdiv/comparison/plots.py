@@ -46,8 +46,10 @@ def plot_gaps(found: Comparison, ax: Axes | None = None) -> Axes:
 
 def _lines(found: Comparison) -> list[Line]:
     lines: list[Line] = []
+    expected = "expected " if found.labels == "none" else ""
+    in_use = f"{expected}gap of the model in use"
     for name, gap, span in (
-        ("gap of the model in use", found.gap, found.gap_interval),
+        (in_use, found.gap, found.gap_interval),
         ("gap of the shared model", found.shared_gap, found.shared_gap_interval),
     ):
         if gap is not None:
