@@ -17,7 +17,7 @@ from rdiv.parallel.workers import in_order, useful_jobs
 from rdiv.studies.execution import spread
 
 psutil = pytest.importorskip("psutil", reason="needs a list of processes")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def which(shared: None, task: int) -> int:
