@@ -145,12 +145,19 @@ def places_among(keys: Keys, known: Keys) -> NDArray[np.intp]:
     >>> print(places_among(keys, keys[[2, 0]]))
     [ 1 -1  0]
     """
-    order = np.lexsort((known[:, 1], known[:, 0]))
-    first, ordered = _as_one(keys), _as_one(known[order])
-    at = np.minimum(np.searchsorted(ordered, first), max(len(ordered) - 1, 0))
-    if not len(ordered):
+    if not len(known):
         return np.full(len(keys), -1, dtype=np.intp)
-    return np.where(ordered[at] == first, order[at], -1)
+    order = np.lexsort((known[:, 1], known[:, 0]))
+    ordered = known[order]
+    at = np.minimum(np.searchsorted(ordered[:, 0], keys[:, 0]), len(ordered) - 1)
+    alike, found = ordered[at, 0] == keys[:, 0], ordered[at, 1] == keys[:, 1]
+    places = np.where(alike & found, order[at], -1)
+    rest = np.flatnonzero(alike & ~found)  # another key has their first word: compare both
+    if len(rest):
+        first, both = _as_one(keys[rest]), _as_one(ordered)
+        at = np.minimum(np.searchsorted(both, first), len(both) - 1)
+        places[rest] = np.where(both[at] == first, order[at], -1)
+    return places
 
 
 def _as_one(keys: Keys) -> NDArray[np.void]:
