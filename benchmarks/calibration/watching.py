@@ -21,7 +21,6 @@ from scipy.stats import binom, binomtest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.studies.model_in_use import census
-from rdiv.threads import one_thread
 
 from rdiv.inference.betting import Wealth, bet_on_mean, bet_on_ranks, e_process
 from rdiv.inference.confidence_sequences import (
@@ -32,6 +31,7 @@ from rdiv.inference.confidence_sequences import (
 )
 from rdiv.inference.conformal import RankedNumbers, conformal_pvalues
 from rdiv.monitoring.process import BATCH_PACE, Process
+from rdiv.parallel.threads import one_thread
 from rdiv.studies.journal import Journal, resume_map
 
 Floats = NDArray[np.float64]
@@ -342,7 +342,9 @@ def _alarms(found: Found) -> list[str]:
     for (kind, way, reference, size), counts in found.items():
         if way in ("plain", *NAMES):
             few = f" ({counts['streams']} streams)" if counts["streams"] < STREAMS[size] else ""
-            rows.setdefault((str(name), reference), []).append(_checked(**counts))
+            own = rows.setdefault(
+                (str(NAMES.get(way, kind)), reference), ["not counted"] * len(SIZES)
+            )
             own[SIZES.index(size)] = _checked(**counts) + few
     lines = [f"| {name} | {at} | {' | '.join(shares)} |" for (name, at), shares in rows.items()]
     return ["", f"| numbers | reference | {sizes} |", "|---|---|" + "---|" * len(SIZES), *lines]

@@ -23,12 +23,11 @@ from scipy.stats import binom
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from rdiv.threads import one_thread
-
 from rdiv.inference.betting import e_process
 from rdiv.inference.conformal import conformal_pvalues
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap
+from rdiv.parallel.threads import one_thread
 from rdiv.studies.journal import Journal, resume_map
 
 Floats = NDArray[np.float64]

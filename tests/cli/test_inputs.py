@@ -98,3 +98,46 @@ def test_broken_input_is_one_sentence(
 def test_polars_frame_of_one_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", Stdin(b"a\n1\n2\n"))
     assert read_input("-", None).sample.equals(pl.DataFrame({"a": [1, 2]}))
+
+
+def test_directories_patterns_and_large_files_are_read_in_partitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rdiv.cli import inputs
+    from rdiv.samples.partitions import Partitions
+
+    for k in range(2):
+        FRAME[20 * k : 20 * (k + 1)].write_parquet(tmp_path / f"{k}.parquet")
+    file = str(tmp_path / "0.parquet")
+    for source in (str(tmp_path), str(tmp_path / "*.parquet")):
+        found = read_input(source, None)
+        assert isinstance(found.sample, Partitions)
+        assert found.sample.whole().equals(FRAME)
+        assert found.fingerprint is None
+    assert not isinstance(read_input(file, None, large=True).sample, Partitions)
+    monkeypatch.setattr(inputs, "LARGE_FILE", 10)
+    assert isinstance(read_input(file, None, large=True).sample, Partitions)
+    assert not isinstance(read_input(file, None).sample, Partitions)
+
+
+def test_a_directory_gives_the_result_of_its_rows_in_one_file(run: Run, tmp_path: Path) -> None:
+    reference, current = tmp_path / "reference", tmp_path / "current.parquet"
+    reference.mkdir()
+    whole = table(300, seed=1)
+    whole.write_parquet(tmp_path / "whole.parquet")
+    table(280, seed=2).write_parquet(current)
+    for k in range(3):
+        whole[100 * k : 100 * (k + 1)].write_parquet(reference / f"{k}.parquet")
+    more = ["--model", "gmm", "--resamples", "99", "--sample-rows", "150", "--fit-rows", "200"]
+    found = [
+        run("compare", str(source), str(current), *more, "--json", "-")
+        for source in (tmp_path / "whole.parquet", reference)
+    ]
+    assert [one.code for one in found] == [0, 0], found[1].err
+    assert found[0].out == found[1].out
+    (reference / "1.parquet").write_bytes(b"PAR1 and no more")
+    broken = run("compare", str(reference), str(current), *more, "--json", str(tmp_path / "a.json"))
+    assert broken.code == 2
+    assert "1.parquet" in broken.err
+    assert len(broken.err.splitlines()) == 1
+    assert not (tmp_path / "a.json").exists()

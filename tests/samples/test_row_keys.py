@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdiv.samples.row_keys import array_keys, digest, number_words, row_keys, text_words
+from rdiv.samples.row_keys import (
+    array_keys,
+    digest,
+    number_words,
+    places_among,
+    row_keys,
+    text_words,
+)
 
 RNG = np.random.default_rng(0)
 PINNED = [
@@ -140,3 +147,15 @@ def test_the_digest_sees_order_and_content(values: list[int]) -> None:
     if len(values) > 1:
         assert digest(keys) != digest(keys[::-1])
         assert digest(keys) != digest(keys[1:])
+
+
+def test_places_among_keys_that_share_words() -> None:
+    """Both words count, also where many keys share the first one, and the first copy is found."""
+    rng = np.random.default_rng(0)
+    known = rng.integers(0, 4, size=(40, 2)).astype(np.uint64)
+    keys = rng.integers(0, 6, size=(200, 2)).astype(np.uint64)
+    slow = [
+        next((i for i, own in enumerate(known.tolist()) if own == key), -1) for key in keys.tolist()
+    ]
+    assert places_among(keys, known).tolist() == slow
+    assert places_among(keys, known[:0]).tolist() == [-1] * 200

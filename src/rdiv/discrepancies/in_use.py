@@ -25,7 +25,6 @@ from rdiv.models.protocol import (
     predictions_of,
 )
 from rdiv.samples.pool import Pool
-from rdiv.samples.row_keys import places_among
 
 __all__ = ["InUse", "TrainedOnReference"]
 
@@ -213,11 +212,11 @@ class TrainedOnReference:
 
     def copies(self, pool: Pool) -> NDArray[np.intp]:
         """Places of the rows that stand in part A, a few times at most."""
-        at = places_among(pool.keys, self.trained.keys)
+        rows, at = pool.shared_with(self.trained)
+        if not len(rows):
+            return rows
         often = np.bincount(self.trained.first_copy, minlength=len(self.trained))
-        known = at >= 0
-        known[known] = often[self.trained.first_copy[at[known]]] <= MOST_COPIES
-        return np.flatnonzero(known)
+        return rows[often[self.trained.first_copy[at]] <= MOST_COPIES]
 
     @cached_property
     def left_out(self) -> FittedCrossFit | None:

@@ -22,7 +22,7 @@ from rdiv.samples.by_kind import ColumnsByKind
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.kinds import is_empty
 from rdiv.samples.partitioned import FirstWords, Learned, PartitionedRows, numbered
-from rdiv.samples.row_keys import Keys, label_words, row_keys, sorted_places
+from rdiv.samples.row_keys import Keys, label_words, places_among, row_keys, sorted_places
 from rdiv.samples.rows import Rows, TableRows, UnreadRows, as_rows
 from rdiv.samples.sample import Task
 
@@ -296,6 +296,23 @@ class Pool:
             rows, units = self.rows.repeated()
             return _repeats(self.keys_of(rows), rows) if len(rows) else (rows, units)
         return _repeats(self.keys, None)
+
+    def shared_with(self, other: Pool) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Positions of the rows that another pool holds too, and of the first such row there.
+
+        Examples
+        --------
+        >>> pool, other = Pool(np.array([[5.0], [7.0], [5.0]])), Pool(np.array([[1.0], [5.0]]))
+        >>> print(pool.shared_with(other))
+        (array([0, 2]), array([1, 1]))
+        """
+        if not (isinstance(self.rows, PartitionedRows) and isinstance(other.rows, PartitionedRows)):
+            at = places_among(self.keys, other.keys)
+            rows = np.flatnonzero(at >= 0)
+            return rows, at[rows]
+        own, known = self.rows.repeated()[0], other.rows.repeated()[0]  # only they can be shared
+        at = places_among(self.keys_of(own), other.keys_of(known))
+        return own[at >= 0], known[at[at >= 0]]
 
     def same_rows(self, other: Pool) -> bool:
         """Whether another pool holds the same rows in the same order."""
