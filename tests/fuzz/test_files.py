@@ -49,9 +49,13 @@ def _arguments(command: str, file: Made, p: Path, q: Path) -> list[str]:
 WIDE = Recipe((("a", "normal"), ("y", "big integers"), ("b", "unsigned")), 34, 200)
 """Whole numbers of 64 bits with and without a sign, which polars reads from JSON as 128 bits."""
 
+NESTED = Recipe((("a", "normal"), ("y", "two"), ("x 1", "lists")), 40)
+"""Rows that a csv file cannot hold, and that `denoise --out` was asked to write to one."""
+
 
 @_quiet
 @example(Made(WIDE, ".ndjson"), None, "test", False)
+@example(Made(NESTED, ".jsonl"), None, "denoise", False)
 @given(
     files(), st.one_of(st.none(), st.none(), files()), st.sampled_from(list(RUNS)), st.booleans()
 )

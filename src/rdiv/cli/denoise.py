@@ -14,7 +14,7 @@ from rdiv.cli.display import Summary, show, stages
 from rdiv.cli.inputs import Input, read_input
 from rdiv.cli.options import MODELS, DataDir, Jobs, JsonFile, MaxDecompressed, Seed
 from rdiv.cli.outputs import STANDARD_OUTPUT, check_destination, deliver, write_bytes
-from rdiv.errors import InputError
+from rdiv.errors import InputError, naming
 from rdiv.remarks import SUSPECTED_LABELS, wrong_with
 
 if TYPE_CHECKING:
@@ -68,7 +68,13 @@ def kept_rows(sample: Any, kept: NDArray[np.bool_], path: str) -> bytes:
 
         np.savez_compressed(buffer, x=sample[0][kept], y=sample[1][kept])
         return buffer.getvalue()
-    frame, ending = sample.filter(kept), _ending(path)
+    with naming(f"writing the rows as {path!r}", "choose a name that ends in .parquet"):
+        _write(sample.filter(kept), _ending(path), buffer)
+    packed = path.lower().endswith(".gz")
+    return gzip.compress(buffer.getvalue(), mtime=0) if packed else buffer.getvalue()
+
+
+def _write(frame: Any, ending: str, buffer: BytesIO) -> None:
     if ending in (".csv", ".tsv"):
         frame.write_csv(buffer, separator="," if ending == ".csv" else "\t")
     elif ending == ".parquet":
@@ -77,8 +83,6 @@ def kept_rows(sample: Any, kept: NDArray[np.bool_], path: str) -> bytes:
         frame.write_ipc(buffer)
     else:
         frame.write_ndjson(buffer)
-    packed = path.lower().endswith(".gz")
-    return gzip.compress(buffer.getvalue(), mtime=0) if packed else buffer.getvalue()
 
 
 def _ending(path: str) -> str:

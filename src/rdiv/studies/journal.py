@@ -96,6 +96,8 @@ class Journal:
         try:
             self._lock()
             self.rows = self._read()
+            if not self.rows:
+                sync_folder(self.path.parent)  # else the name of a new file could be lost
         except BaseException:
             self._file.close()
             raise
@@ -136,11 +138,7 @@ class Journal:
     def _opened(self) -> FileIO:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            new = not self.path.exists()
-            file = open(self.path, "ab", buffering=0)  # noqa: SIM115 (closed with the journal)
-            if new:
-                sync_folder(self.path.parent)  # else its name could be lost with the power
-            return file
+            return open(self.path, "ab", buffering=0)
         except OSError as error:
             raise InputFileError(self.cannot_write(self.path, error)) from error
 
