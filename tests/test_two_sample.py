@@ -135,6 +135,7 @@ class TestTheResult:
                 "n_resamples",
                 "rng",
                 "n_jobs",
+                "scheduler",
                 "equivalence_margin",
                 "not_worse_than",
                 "drivers",
@@ -158,7 +159,7 @@ class TestTheResult:
             "drop": (), "task": None, "folds": 5, "train_share": 0.5,
             "fit_rows": 1_000_000, "sample_rows": 2_000_000, "groups": None, "strata": None,
             "alpha": 0.05,
-            "n_resamples": 999, "rng": None, "n_jobs": None,
+            "n_resamples": 999, "rng": None, "n_jobs": None, "scheduler": None,
             "equivalence_margin": None, "not_worse_than": None, "drivers": True,
         }  # fmt: skip
 

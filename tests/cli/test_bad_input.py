@@ -119,15 +119,33 @@ FILES: dict[str, tuple[str, Callable[[Path], object], list[str]]] = {
         lambda f: table(40, 1).with_columns(visits=pl.lit(float("inf"))).write_csv(f),
         ["'visits'", "40", "infinite"],
     ),
-    "missing target cells": (
+    "no labels, and too few rows to learn from": (
         "q.csv",
         lambda f: table(40, 1).with_columns(bought=pl.lit(None, dtype=pl.String)).write_csv(f),
-        ["target", "40 of 80"],
+        ["without labels on current", "20 rows", "fewer than 50"],
     ),
-    "target on one side only": (
+    "missing target cells of the reference": (
+        "p.csv",
+        lambda f: [
+            table(40, 1).write_csv(f.with_name("q.csv")),
+            table(40, 0)
+            .with_columns(bought=pl.when(pl.col("age") > 0).then(pl.col("bought")))
+            .write_csv(f),
+        ],
+        ["the target must have no missing values in the reference", "of 40"],
+    ),
+    "target in the reference only": (
         "q.csv",
         lambda f: table(40, 1).drop("bought").write_csv(f),
-        ["'bought' only in REFERENCE"],
+        ["without labels on current", "20 rows"],
+    ),
+    "target in current only": (
+        "p.csv",
+        lambda f: [
+            table(40, 1).write_csv(f.with_name("q.csv")),
+            table(40, 0).drop("bought").write_csv(f),
+        ],
+        ["the target column must be in the reference", "'bought' only in current"],
     ),
     "an array": ("q.npy", lambda f: np.save(f, np.zeros((9, 2))), ["arrays", "frames"]),
 }
@@ -138,7 +156,8 @@ def test_files(run: Run, tmp_path: Path, name: str) -> None:
     file, write, words = FILES[name]
     table(40, seed=0).write_csv(tmp_path / "p.csv")
     write(tmp_path / file)
-    refused(run, tmp_path, ["compare", tmp_path / "p.csv", tmp_path / file, *TARGET], words)
+    current = tmp_path / ("q.csv" if file == "p.csv" else file)
+    refused(run, tmp_path, ["compare", tmp_path / "p.csv", current, *TARGET], words)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +228,7 @@ def logged(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     columns = {
         "p": pl.when(late).then(1.5).otherwise(chance) if name == "outside" else chance,
         "rest": pl.when(late).then(0.5).otherwise(0.75) if name == "sums" else pl.lit(0.75),
-        "error": pl.when(late).then(None).otherwise(0.5) if name == "holes" else pl.lit(0.5),
+        "error": pl.lit(0.5),
         "said": pl.lit("often"),
     }
     return frame.with_columns(**columns)
@@ -228,11 +247,6 @@ def logged(frame: pl.DataFrame, name: str) -> pl.DataFrame:
             "right",
             [*TARGET, "--prediction", "yes=p"],
             ["--prediction needs a column for every class", "got none for 'no'", "no=COLUMN"],
-        ),
-        (
-            "holes",
-            ["--loss", "error"],
-            ["the loss column 'error'", "got 10 missing or infinite, the first in row 30 of CURR"],
         ),
         ("right", ["--loss", "said"], ["the loss column 'said' must hold numbers, got 'often'"]),
         ("right", ["--loss", "eror"], ["'eror' in neither sample", "did you mean 'error'?"]),

@@ -383,10 +383,10 @@ def test_full_disk_keeps_the_rows_and_the_same_command_continues(run: Run, tmp_p
 def test_unwritable_tables_are_bad_input(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(self: Path, *text: str, **options: str) -> int:
+    def fail(path: Path, data: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", fail)
+    monkeypatch.setattr("rdiv.studies.folder.write_whole_file", fail)
     ran = run(*STUDY, "--out", tmp_path)
     assert (ran.code, ran.err.count("\n")) == (2, 1)
     assert "No space left on device" in ran.err

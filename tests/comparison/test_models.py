@@ -163,10 +163,13 @@ class TestLosses:
 
     def test_not_a_number(self) -> None:
         values = self.ERROR.copy()
-        values[[95, 120]] = np.nan
+        values[[5, 20]] = np.nan
         frame = TABLE.with_columns(error=pl.Series(values))
-        words = "'error' must have a value in every row, got 2 missing or infinite, the first in "
-        with pytest.raises(ValueError, match=words + "row 5 of q"):
+        words = "'error' must have no missing values in the reference, got 2 of 90"
+        with pytest.raises(ValueError, match=words):
+            compared(frame, loss="error")
+        frame = TABLE.with_columns(error=pl.Series(np.where(np.arange(len(X)) == 95, np.inf, 1.0)))
+        with pytest.raises(ValueError, match="got 1 missing or infinite, the first in row 5 of q"):
             compared(frame, loss="error")
 
 

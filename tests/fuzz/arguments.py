@@ -14,12 +14,13 @@ from rdiv.cli.application import command
 from rdiv.discrepancies import BY_NAME as DISCREPANCIES
 from rdiv.models import BY_NAME as MODELS
 
-__all__ = ["BASES", "SLOW", "arguments", "commands", "options_of"]
+__all__ = ["BASES", "PAIR", "SLOW", "WATCHED", "arguments", "commands", "options_of"]
 
 QUICK = ["--model", "ridge", "--resamples", "39", "--target", "visits"]
 SMALL = ["--sizes", "20", "--trials", "1", "--resamples", "39"]
 PAIR = ["reference.csv", "current.csv"]
 ARRAYS = ["arrays.npz", "other.npz"]
+WATCHED = ["--loss", "error"]
 BASES: dict[str, list[list[str]]] = {
     "compare": [
         ["compare", *PAIR, *QUICK],
@@ -48,14 +49,14 @@ BASES: dict[str, list[list[str]]] = {
         ["bound", "--network", "weights.safetensors"],
     ],
     "reproduce": [["reproduce", "hdgm-size", "--plan"], ["reproduce"]],
+    "watch start": [["watch", "start", PAIR[0], "--state", "new.json", *WATCHED]],
+    "watch add": [["watch", "add", PAIR[1], "--state", "state.json"]],
+    "watch show": [["watch", "show", "--state", "state.json"]],
     "data list": [["data", "list"]],
     "data path": [["data", "path", "higgs"]],
     "data fetch": [["data", "fetch", "mnist", "--data-dir", "nowhere"]],
 }
-"""Runs that take less than a second, by command; the files are made by `test_arguments.py`.
-
-`rdiv watch` and its state files belong here once the command is there.
-"""
+"""Runs that take about a second, by command; the files are made by `test_arguments.py`."""
 
 SLOW = {"demo"}
 """Commands that have nothing small to run."""
@@ -86,6 +87,10 @@ _BY_OPTION: dict[str, list[str]] = {
     "--pair": _FILES,
     "--network": ["weights.safetensors", "reference.csv", "absent"],
     "--norms": ["1", "1,2,3", "0", "-1", "1e200,1e200"],
+    "--state": ["state.json", "new.json", "absent.json", "reference.csv", "folder", ""],
+    "--reference": _FILES,
+    "--batches": _COLUMNS,
+    "--unit": ["row", "batch", "x"],
     "--noise-rate": ["auto", "paper", "0.1", "0", "1", "nan", "x"],
 }
 

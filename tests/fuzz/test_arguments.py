@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, example, given, settings
-from tests.fuzz.arguments import BASES, SLOW, arguments, commands
+from tests.fuzz.arguments import BASES, PAIR, SLOW, WATCHED, arguments, commands
 from tests.fuzz.promise import examples, run, scratch
 
 
@@ -39,6 +39,8 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files that the arguments name."""
     from safetensors.numpy import save_file
 
+    from rdiv.cli import main
+
     folder = tmp_path_factory.mktemp("fuzz")
     for seed, name in enumerate(("reference", "current")):
         table(seed).write_csv(folder / f"{name}.csv")
@@ -48,6 +50,8 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         np.savez(folder / f"{name}.npz", x=x, y=(frame["bought"] == "yes").to_numpy().astype(int))
     (folder / "empty.csv").write_text("")
     (folder / "folder").mkdir()
+    started = ["watch", "start", str(folder / PAIR[0]), "--state", str(folder / "state.json")]
+    assert main([*started, *WATCHED]) == 0
     save_file({"0.weight": np.ones((3, 2), np.float32)}, folder / "weights.safetensors")
     return folder
 

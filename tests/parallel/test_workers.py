@@ -70,7 +70,7 @@ def test_workers_of_folds_end_with_their_parent(tmp_path: Path, ending: signal.S
     script = (
         "import sys, time\n"
         "from rdiv.parallel.workers import in_order, useful_jobs\n"
-        "from tests.test_workers import wait_for\n"
+        "from tests.parallel.test_workers import wait_for\n"
         "in_order(wait_for, [(sys.argv[1], i) for i in range(40)], useful_jobs(40, 40))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], cwd=ROOT)

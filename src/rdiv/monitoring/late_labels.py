@@ -80,6 +80,10 @@ def arrived(batch: Batch, history: Sequence[Look], name: str) -> Arrived:
                      if (look.inputs, look.labels) == (inputs, labels)), None)  # fmt: skip
         return Arrived(name, batch, everything, waiting, False, inputs, labels, same)
     last = before[-1]
+    if (last.inputs, last.labels) == (inputs, labels):
+        raise InputError(
+            f"a batch named {name!r} is there already, with the same rows and labels; leave it out."
+        )
     known = _known_before(last, len(batch))
     still = known is not None and inputs == last.inputs and not (known & waiting).any()
     if known is None or not still:

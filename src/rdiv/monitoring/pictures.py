@@ -69,6 +69,7 @@ def paint_evidence(axes: Axes, state: MonitorState, colours: Colours) -> None:
     _mark_change(axes, state, colours)
     axes.set_ylabel("e-value")
     axes.set_xlabel("looks, in order of arrival")
+    axes.locator_params(axis="x", integer=True)
 
 
 def paint_gap(axes: Axes, state: MonitorState, colours: Colours) -> None:
@@ -87,6 +88,7 @@ def paint_gap(axes: Axes, state: MonitorState, colours: Colours) -> None:
     _mark_change(axes, state, colours)
     axes.set_ylabel(f"gap in {state.watched.loss}"[:40])
     axes.set_xlabel("looks, in order of arrival")
+    axes.locator_params(axis="x", integer=True)
 
 
 def thinned(values: NDArray[np.float64], most: int = MOST_POINTS) -> NDArray[np.intp]:
