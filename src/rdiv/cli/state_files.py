@@ -89,7 +89,7 @@ def read_state(path: str) -> MonitorState:
 
 def write_state(path: str, state: MonitorState) -> None:
     """Put a new state in the place of the old one; it is on the disk when this returns."""
-    write_bytes(path, state.to_json().encode())
+    write_bytes(path, state.to_json().encode(), alone=True)
 
 
 def from_state(path: str, state: str) -> str:
