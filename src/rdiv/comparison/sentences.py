@@ -603,8 +603,8 @@ def further_looks(alpha: float) -> str:
     """
     return (
         f"Every further look adds false alarms: when nothing has changed, up to one in "
-        f"{1 / alpha:.0f} runs at level {alpha:g} raises an alarm. If this runs daily, divide "
-        "alpha by the number of looks."
+        f"{1 / alpha:.0f} runs at level {alpha:g} raises an alarm. To look daily, use "
+        "rdiv watch, which bounds the false alarms of all looks together."
     )
 
 
