@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
+from typing import Any
 
-__all__ = ["cut", "cut_sizes", "rows_at_once", "rows_within"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["cut", "cut_sizes", "gathered", "place_type", "rows_at_once", "rows_within"]
 
 _MOST_ROWS, _NUMBERS, _PIXELS = 4096, 2**22, 2**18
+_GATHERED = 1 << 20
 
 
 def cut(n: int, step: int) -> Iterator[slice]:
@@ -56,3 +61,28 @@ def rows_at_once(shape: Sequence[int]) -> int:
     4096 85
     """
     return min(_MOST_ROWS, rows_within(_NUMBERS if len(shape) == 1 else _PIXELS, prod(shape)))
+
+
+def place_type(n: int) -> type[np.signedinteger[Any]]:
+    """The narrowest type for places of so many rows.
+
+    Examples
+    --------
+    >>> print(place_type(10**6).__name__, place_type(10**10).__name__)
+    int32 int64
+    """
+    return np.int32 if n < 2**31 else np.int64
+
+
+def gathered(values: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
+    """``values[places]``, without the 64-bit copy of all places that numpy makes of narrow ones.
+
+    Examples
+    --------
+    >>> print(gathered(np.array([5.0, 7.0, 9.0]), np.array([2, 0], dtype=np.int32)))
+    [9. 5.]
+    """
+    found = np.empty((len(places), *values.shape[1:]), dtype=values.dtype)
+    for block in cut(len(places), _GATHERED):
+        found[block] = values[places[block]]
+    return found

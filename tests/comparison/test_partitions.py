@@ -17,6 +17,7 @@ from rdiv.errors import InputError
 from rdiv.inference import tiles
 from rdiv.models import Frozen, Ridge
 from rdiv.samples import Pool
+from rdiv.samples.partitioned import PartitionedRows
 
 SETTINGS: dict[str, Any] = {
     "target": "y", "model": "ridge", "rng": 0, "n_resamples": 99, "fit_rows": 300,
@@ -162,6 +163,24 @@ def test_what_was_looked_at_is_said(in_memory: Any) -> None:
         )
     with pytest.raises(InputError, match="sample_rows must be a whole number of at least 100"):
         rdiv.compare(P, Q, **{**SETTINGS, "sample_rows": 5})
+
+
+def test_no_pass_brings_more_rows_into_memory_than_were_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also the columns without a value are known without the table in memory."""
+    p, q = (side.with_columns(fax=pl.lit(np.nan)) for side in (P, Q))
+    gathered, most = PartitionedRows._gathered, []
+
+    def counted(rows: PartitionedRows) -> Any:
+        most.append(len(rows))
+        return gathered(rows)
+
+    monkeypatch.setattr(PartitionedRows, "_gathered", counted)
+    found = rdiv.compare(parts(p, 3), parts(q, 2), **SETTINGS)
+    assert 0 < max(most) <= SETTINGS["sample_rows"]
+    assert any("'fax'" in warning for warning in found.warnings)
+    assert found.warnings == rdiv.compare(p, q, **SETTINGS).warnings
 
 
 def test_rows_that_change_sides_keep_their_numbers() -> None:

@@ -7,13 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rdiv.samples import row_keys as row_keys_module
 from rdiv.samples.row_keys import (
     array_keys,
     digest,
     number_words,
     places_among,
     row_keys,
+    sorted_digest,
+    sorted_places,
     text_words,
+    tied_places,
 )
 
 RNG = np.random.default_rng(0)
@@ -159,3 +163,25 @@ def test_places_among_keys_that_share_words() -> None:
     ]
     assert places_among(keys, known).tolist() == slow
     assert places_among(keys, known[:0]).tolist() == [-1] * 200
+
+
+@pytest.mark.parametrize("words", [3, 2**63], ids=["copies", "hashes"])
+@pytest.mark.parametrize("some", [False, True], ids=["all", "some"])
+def test_many_keys_are_sorted_by_shares(
+    words: int, some: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order, ties and digest are those of one sort of all keys."""
+    rng = np.random.default_rng(0)
+    keys = rng.integers(0, words, size=(2000, 2)).astype(np.uint64)
+    among = rng.permutation(2000)[:900].astype(np.int32) if some else None
+    own = keys if among is None else keys[among]
+    expected = np.lexsort((own[:, 1], own[:, 0]))
+    for at_once, block in ((1 << 21, 1 << 20), (7, 11), (1, 64)):
+        monkeypatch.setattr(row_keys_module, "_SORTED_AT_ONCE", at_once)
+        monkeypatch.setattr(row_keys_module, "_LOOKED_UP", block)
+        np.testing.assert_array_equal(sorted_places(keys, among), expected)
+        first = own[expected, 0]
+        alike = np.append(first[1:] == first[:-1], False)
+        alike[1:] |= alike[:-1].copy()
+        np.testing.assert_array_equal(tied_places(keys, expected, among), np.flatnonzero(alike))
+        assert sorted_digest(keys, among) == digest(own, expected)

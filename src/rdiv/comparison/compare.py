@@ -298,15 +298,16 @@ def compare_pooled(admitted: Admitted, asked: Asked) -> Comparison:
     inputs = input_test(looked.samples, settings)  # its distances go before gradients come
     answers = ask(models, pooled, settings, train_share=asked.train_share, looked=looked)
     leading = answers.leading
+    said = data_warnings(pooled, answers, models, looked.samples)
+    seen = leading.within(looked) if asked.drivers else None
+    if isinstance(pooled.pool.rows, PartitionedRows):
+        pooled.pool.rows.table.forget_keys()  # what follows needs memory of its own
     found = replace(
         _judge(answers, pooled, settings.alpha),
         input_test=inputs,
-        warnings=data_warnings(pooled, answers, models, looked.samples),
+        warnings=said,
         labels=admitted.labels,
     )
-    seen = leading.within(looked) if asked.drivers else None
-    if isinstance(pooled.pool.rows, PartitionedRows):
-        pooled.pool.rows.table.forget_keys()
     notes = _limited_fits(models, pooled, answers)
     if not looked.whole:
         notes["sample rows"] = (

@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.row_blocks import cut
+
 __all__ = ["LossSummary", "summarise_losses"]
 
 BINS = 36
@@ -16,6 +18,7 @@ BINS = 36
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 """Quantiles that are kept."""
 
+_COUNTED = 1 << 20  # losses that are put into bins at a time
 _SKEWED = 100.0  # positive losses are binned on a log scale when the ends differ by this factor
 
 
@@ -75,15 +78,15 @@ def summarise_losses(
         return None
     values: NDArray[np.float64] = losses.astype(np.float64, copy=False)
     scale, edges = _edges(values)
-    of_p, of_q = values[is_p], values[~is_p]
+    of_p, of_q = (_of_side(values[side], edges) for side in (is_p, ~is_p))
     return LossSummary(
         scale=scale,
         edges=tuple(edges.tolist()),
-        shares_p=_shares(of_p, edges),
-        shares_q=_shares(of_q, edges),
+        shares_p=of_p[0],
+        shares_q=of_q[0],
         levels=LEVELS,
-        quantiles_p=tuple(np.quantile(of_p, LEVELS).tolist()),
-        quantiles_q=tuple(np.quantile(of_q, LEVELS).tolist()),
+        quantiles_p=of_p[1],
+        quantiles_q=of_q[1],
     )
 
 
@@ -97,7 +100,13 @@ def _edges(losses: NDArray[np.float64]) -> tuple[Literal["linear", "log"], NDArr
     return "linear", np.linspace(low, high, BINS + 1)
 
 
-def _shares(losses: NDArray[np.float64], edges: NDArray[np.float64]) -> tuple[float, ...]:
-    places = np.clip(np.searchsorted(edges, losses, side="right") - 1, 0, len(edges) - 2)
-    counts = np.bincount(places, minlength=len(edges) - 1)
-    return tuple((counts / len(losses)).tolist())
+def _of_side(
+    losses: NDArray[np.float64], edges: NDArray[np.float64]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Shares of the bins, and quantiles."""
+    counts = np.zeros(len(edges) - 1, dtype=np.intp)
+    for block in cut(len(losses), _COUNTED):
+        places = np.searchsorted(edges, losses[block], side="right") - 1
+        counts += np.bincount(np.clip(places, 0, len(counts) - 1), minlength=len(counts))
+    quantiles = np.quantile(losses, LEVELS, overwrite_input=True)
+    return tuple((counts / len(losses)).tolist()), tuple(quantiles.tolist())

@@ -21,6 +21,7 @@ from rdiv.inference.widened import LossShape, loss_shape
 from rdiv.models import CrossFit, Model
 from rdiv.models.protocol import FittedModel, fit_model, is_given, is_held_out, loss_name
 from rdiv.results import TwoSampleResult
+from rdiv.row_blocks import gathered
 from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples
 from rdiv.two_sample import (
@@ -49,8 +50,8 @@ class Answer:
     prepared : Prepared
     samples : PooledSamples
         The rows that were compared.
-    rows : (n,) integers
-        Their places in the whole pool.
+    rows : (n,) integers or None
+        Their places in the whole pool; None: they are all of it.
     held_out : bool
         Whether no row's loss is of a model that was fitted to the row.
     loss : str
@@ -65,7 +66,7 @@ class Answer:
 
     prepared: Prepared
     samples: PooledSamples
-    rows: NDArray[np.intp]
+    rows: NDArray[np.intp] | None
     held_out: bool
     loss: str
     fitted: TrainedOnReference | FittedModel | None = None
@@ -76,7 +77,9 @@ class Answer:
         """The same for the rows that are looked at, whose places are then those among them."""
         if looked.whole:
             return self
-        which, rows = looked.inside(self.rows)
+        which, rows = looked.rows, np.arange(len(looked.rows))
+        if self.rows is not None:
+            which, rows = looked.inside(self.rows)
         samples, fitted = looked.samples.part(rows, self.samples.entropy), self.fitted
         if isinstance(fitted, TrainedOnReference) and self.part is not None:
             own, at = looked.inside(self.part)
@@ -142,7 +145,7 @@ class Answers:
         """The places of the rows of an answer among the gradients of `score`; None: all rows."""
         if self.score is None or self.score.gradients is None:
             return None
-        return None if len(answer.rows) == len(self.score.gradients) else answer.rows
+        return None if len(answer.losses) == len(self.score.gradients) else answer.rows
 
     def retraining(self, alpha: float) -> Retraining | None:
         """What the shared model would win on the rows that both were measured on."""
@@ -150,10 +153,11 @@ class Answers:
             return None
         if not self.shared.held_out:
             return None
-        won = self.in_use.losses - self.shared.losses[self.in_use.rows]
+        shared, rows = self.shared.losses, self.in_use.rows
+        won = self.in_use.losses - (shared if rows is None else gathered(shared, rows))
         fitted, folds, draws = self.in_use.fitted, *self.shared.folds
         used = len(fitted.trained) if isinstance(fitted, TrainedOnReference) else 0
-        training = Training(used, len(self.shared.rows), folds, draws)
+        training = Training(used, len(shared), folds, draws)
         return retraining_of(won, self.in_use.samples, training, alpha)
 
 
@@ -182,7 +186,6 @@ def ask(
         used, pooled, settings, train_share, notes, said=models.used_notes,
         fit_rows=models.fit_rows,
     )  # fmt: skip
-    everything = np.arange(len(pooled.pool))
     together, score, same = None, None, False
     if shared is not None:
         found, prepared = run_model_tests(
@@ -193,7 +196,7 @@ def ask(
         held_out = is_held_out(shared)
         times = len(prepared["r-div"].draws) or 1
         folds = (shared.folds, times) if isinstance(shared, CrossFit) else (1, 1)
-        together = Answer(prepared["r-div"], pooled, everything, held_out, loss, folds=folds)
+        together = Answer(prepared["r-div"], pooled, None, held_out, loss, folds=folds)
         score = prepared.get("score")
         known = loss != "loss" or not is_given(used)
         same = in_use is not None and in_use.loss == loss and known
@@ -213,9 +216,8 @@ def leading_answer(
     assert shared is not None
     fitted = fit_model(shared, pooled.pool, pooled.stream("fit"), fit_rows=models.fit_rows)
     prepared = RDivergence(shared).from_fit(fitted, pooled.pool)
-    everything = np.arange(len(pooled.pool))
     loss = loss_name(shared, pooled.pool)
-    return Answer(prepared, pooled, everything, is_held_out(shared), loss)
+    return Answer(prepared, pooled, None, is_held_out(shared), loss)
 
 
 def _ask_in_use(
@@ -235,8 +237,7 @@ def _ask_in_use(
     if is_given(model):
         fitted = fit_model(model, pooled.pool, pooled.stream("fit"))
         result, prepared = run_fitted(test, fitted, pooled, settings)
-        rows = np.arange(len(pooled.pool))
-        return Answer(prepared, pooled, rows, True, loss, fitted), {"in-use": result}
+        return Answer(prepared, pooled, None, True, loss, fitted), {"in-use": result}
     part = part_of_reference(pooled, train_share)
     if len(part) < FEWEST_TRAINED:
         notes["in use"] = (

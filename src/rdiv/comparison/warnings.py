@@ -48,8 +48,9 @@ def data_warnings(
     found = list(column_warnings(look_at_columns(looked)))
     if pooled.pool.left_out:
         found.append(left_out_columns(pooled.pool.left_out))
-    if pooled.pool.empty_columns():
-        found.append(empty_columns(pooled.pool.empty_columns()))
+    empty = pooled.pool.empty_columns()
+    if empty:
+        found.append(empty_columns(empty))
     if identical(pooled):
         found.insert(0, IDENTICAL)
     elif rows_in_both(pooled):

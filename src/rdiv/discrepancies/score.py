@@ -116,10 +116,11 @@ class Score:
         gaps_of: Callable[..., MeanGaps | SampledGaps] = mean_gaps
         if rows is not None:
             gaps_of = partial(sampled_gaps, rows=rows, n=len(pool))
-        gaps_of = partial(
-            gaps_of, scaled, groups=pool.groups, strata=pool.strata, scale=np.sign(scale)
-        )
-        ratios, plain = gaps_of(studentize=self.studentize), gaps_of(studentize=False)
+        ratios = gaps_of(
+            scaled, studentize=self.studentize, groups=pool.groups, strata=pool.strata,
+            scale=np.sign(scale),
+        )  # fmt: skip
+        plain = ratios.plain()
 
         def ranked(ratios: Floats) -> Floats:
             t = np.clip(ratios, -(_FARTHEST**0.5), _FARTHEST**0.5)

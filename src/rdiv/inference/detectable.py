@@ -30,6 +30,7 @@ MOST_UNITS = 2.0**40
 """Largest number of rows, or groups, that a plan considers."""
 
 _CELLS = 256  # values that losses are rounded to
+_RANKED = 1 << 20  # of so many at a time
 _TILTS = 32  # tilts in each direction; between them moments are interpolated
 _FARTHEST = 500.0  # largest logarithm of a ratio of weights
 _HALVINGS = 40
@@ -256,13 +257,15 @@ def _rounded(values: Floats) -> tuple[Floats, NDArray[Any]]:
     The largest values matter most for a tilt, so a quarter of the cells is theirs alone.
     """
     order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    if 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1])) <= _CELLS:
-        return np.unique(values, return_inverse=True)
-    del ordered
     n, edge = len(values), _CELLS // 4
-    codes = np.empty(n, dtype=np.int32)
-    for block in cut(n, 1 << 20):
+    distinct = 1
+    for block in cut(n - 1, _RANKED):
+        own = values[order[block.start : block.stop + 1]]
+        distinct += int(np.count_nonzero(own[1:] != own[:-1]))
+    if distinct <= _CELLS:
+        return np.unique(values, return_inverse=True)
+    codes = np.empty(n, dtype=np.int16)
+    for block in cut(n, _RANKED):
         ranks = np.arange(block.start, block.stop)
         inner = ranks * (_CELLS - edge) // (n - edge)
         codes[order[block]] = np.where(ranks >= n - edge, _CELLS - n + ranks, inner)

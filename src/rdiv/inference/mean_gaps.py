@@ -8,7 +8,7 @@ same way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 
 import numpy as np
@@ -151,6 +151,10 @@ class MeanGaps:
             return statistic(self.ranked(*found))
 
         return (Sums(units.numbers, units.squares, of_sums, units.first),)
+
+    def plain(self) -> MeanGaps:
+        """The same gaps without division by their standard errors."""
+        return replace(self, studentize=False)
 
     def ranked(self, gaps: Floats, errors: Floats) -> Floats:
         """0 / 0 is 0, any other gap / 0 is infinite."""

@@ -77,6 +77,10 @@ class SampledGaps:
     def __call__(self, masks: Masks) -> Floats:
         return self.inner(masks[:, self.rows])
 
+    def plain(self) -> SampledGaps:
+        """The same gaps without division by their standard errors."""
+        return replace(self, inner=self.inner.plain())
+
     def sums(self, statistic: Callable[[Floats], Floats]) -> tuple[Sums | StratumSums, ...]:
         """A statistic of these gaps, from sums over all rows or groups of the pool."""
         (own,) = self.inner.sums(statistic)

@@ -58,7 +58,7 @@ def units_of(losses: Floats, groups: NDArray[np.intp] | None = None) -> Units:
     [1.5 6. ] [2. 1.] 3.0 1.8
     """
     if groups is None:
-        return Units(losses, np.ones(len(losses)))
+        return Units(losses, np.broadcast_to(1.0, len(losses)))
     codes = np.unique(groups, return_inverse=True)[1]
     sizes = np.bincount(codes).astype(np.float64)
     return Units(np.bincount(codes, losses) / sizes, sizes)

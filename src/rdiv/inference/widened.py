@@ -154,7 +154,9 @@ def loss_shape(
 
 def _unit_parts(losses: Floats, side: NDArray[np.bool_], groups: NDArray[np.intp] | None) -> Floats:
     """What every unit adds to the error of the mean of its side."""
-    off: Floats = (losses[side] - losses[side].mean()) / int(side.sum())
+    off: Floats = losses[side]
+    off -= off.mean()
+    off /= len(off)
     if groups is None:
         return off
     codes = np.unique(groups[side], return_inverse=True)[1]

@@ -150,11 +150,17 @@ class Estimator:
     estimator : estimator
         Every ``random_state`` in it that is None is set from the generator of the run.
     kind : {"classifier", "regressor", "reconstruction", "score"}
-
+        What its loss is made of: probabilities, predictions, reconstructed inputs, or scores.
     inputs : callable, optional
         From the estimator and a pool to what it is fitted on. By default a ``Pipeline`` gets the
         rows as given (a frame stays a frame), and any other estimator ``pool.numbers()``,
         flattened to one vector per row.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> print(as_model(LinearRegression()))
+    LinearRegression()
     """
 
     estimator: Any

@@ -8,17 +8,18 @@ another on q. For a linear model that is the gradient in its own parameters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.models.scaling import fit_scaling_in_blocks
+from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
 
 __all__ = ["class_residuals", "correction_owners", "linear_correction"]
 
 Floats = NDArray[np.float64]
+
+_BLOCK = 1 << 16  # rows that are looked through at a time
 
 
 def linear_correction(residuals: Floats, pool: Pool) -> Floats:
@@ -38,21 +39,21 @@ def linear_correction(residuals: Floats, pool: Pool) -> Floats:
     [[ 2. -2.]
      [ 5.  5.]]
     """
-    fill = _means_of_known(pool)
-
-    def blocks() -> Iterator[Floats]:
-        for block in pool.blocks():
-            x = block.matrix()
-            yield x if fill is None else np.where(np.isfinite(x), x, fill)
-
-    scaling = fit_scaling_in_blocks(blocks)
     n, r = residuals.shape
-    gradients = np.ones((n, r, 1 + len(scaling.scale)))
-    start = 0
-    for x in blocks():  # there may be millions of rows: they are written where they stay
-        gradients[start : start + len(x), :, 1:] = scaling.apply(x)[:, None]
-        start += len(x)
-    gradients *= residuals[:, :, None]
+    gradients = np.empty((n, r, 1 + len(pool.owners())))
+    gradients[:, :, 0] = 1.0
+    x = gradients[:, 0, 1:]
+    blocks: list[slice] = []
+    for block in pool.blocks():  # millions of rows are read once and written where they stay
+        start = blocks[-1].stop if blocks else 0
+        blocks.append(slice(start, start + len(block)))
+        x[blocks[-1]] = block.matrix()
+    _fill_unknown(x)
+    scaling = fit_scaling_in_blocks(lambda: (x[rows] for rows in blocks))
+    for rows in blocks:
+        scaling.apply(x[rows], out=x[rows])
+        gradients[rows, 1:, 1:] = x[rows, None]
+        gradients[rows] *= residuals[rows, :, None]
     return gradients.reshape(n, -1)
 
 
@@ -69,18 +70,13 @@ def correction_owners(pool: Pool) -> tuple[str | None, ...]:
     return (None, *pool.owners()) * (classes if classes > 2 else 1)
 
 
-def _means_of_known(pool: Pool) -> Floats | None:
-    """Mean of the finite numbers of each column; None when all are finite."""
-    finite = [np.isfinite(block.matrix()) for block in pool.blocks()]
-    if all(known.all() for known in finite):
-        return None
-    counts = np.maximum(np.sum([known.sum(axis=0) for known in finite], axis=0), 1)
-    parts = [
-        (np.where(known, block.matrix(), 0.0) / counts).sum(axis=0)
-        for known, block in zip(finite, pool.blocks(), strict=True)
-    ]
-    means: Floats = np.sum(parts, axis=0)
-    return means
+def _fill_unknown(x: Floats) -> None:
+    """Put the mean of the finite numbers of a column where a number is not finite."""
+    finite = [np.isfinite(x[rows]).all(axis=0) for rows in cut(len(x), _BLOCK)]
+    for j in np.flatnonzero(~np.logical_and.reduce(finite)):
+        known = np.isfinite(x[:, j])
+        means = np.where(known, x[:, j], 0.0) / max(int(known.sum()), 1)
+        x[~known, j] = means.sum()
 
 
 def class_residuals(probabilities: Floats, y: NDArray[np.intp]) -> Floats:

@@ -134,6 +134,12 @@ class ModelDescription:
     suits : str
         Data that it is good for.
     keep_in_mind : str
+
+    Examples
+    --------
+    >>> import rdiv
+    >>> print({model.name: model.row_loss for model in rdiv.models.describe()}["ridge"])
+    squared error
     """
 
     name: str
@@ -396,7 +402,7 @@ def check_losses(losses: object, pool: Pool, who: str) -> NDArray[np.float64]:
             f"{who} must give finite losses, got {bad} NaN or infinite of {len(pool)}; "
             "check the inputs or use a model with more regularisation."
         )
-    if len(values) and np.abs(values).max() > LARGEST_LOSS:
+    if len(values) and max(values.max(), -values.min()) > LARGEST_LOSS:
         raise InputError(
             f"{who} must give losses within {LARGEST_LOSS:g} of 0, got "
             f"{values[np.abs(values).argmax()]:g}; scale the target or the loss."

@@ -31,9 +31,13 @@ class Scaling:
     scale: NDArray[np.float64]
     log_volume: float = 0.0
 
-    def apply(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Columns in units of their own spread."""
-        return x / self.scale - self.centre / self.scale
+    def apply(
+        self, x: NDArray[np.float64], out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Columns in units of their own spread; written to `out` where it is given."""
+        scaled = np.divide(x, self.scale, out=out)
+        scaled -= self.centre / self.scale
+        return scaled
 
 
 def fit_scaling(x: NDArray[np.float64]) -> Scaling:
@@ -68,13 +72,15 @@ def fit_scaling_in_blocks(blocks: Callable[[], Iterator[NDArray[np.float64]]]) -
     >>> print(np.allclose(parts.centre, whole.centre), np.allclose(parts.scale, whole.scale))
     True True
     """
-    largest = np.maximum.reduce([np.abs(x).max(axis=0) for x in blocks()])
+    largest = np.maximum.reduce([np.maximum(x.max(axis=0), -x.min(axis=0)) for x in blocks()])
     largest[largest == 0] = 1.0
     n, centre, squares = 0, np.zeros(len(largest)), np.zeros(len(largest))
     for x in blocks():  # the update of Chan, Golub and LeVeque (1983)
         unit = x / largest
-        step = unit.mean(axis=0) - centre
-        squares += np.square(unit - unit.mean(axis=0)).sum(axis=0)
+        mean = unit.mean(axis=0)
+        step = mean - centre
+        unit -= mean
+        squares += np.square(unit, out=unit).sum(axis=0)
         squares += np.square(step) * (n * len(x) / (n + len(x)))
         centre += step * (len(x) / (n + len(x)))
         n += len(x)

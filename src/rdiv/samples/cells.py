@@ -116,6 +116,8 @@ def column_cells(column: Column) -> Cells:
     """
     import narwhals.stable.v2 as nw
 
+    if column.dtype.is_float():
+        return array_cells(column_floats(column))
     kind = column_kind(column)
     if kind == "text":
         return _text_cells(python_values(column))

@@ -62,19 +62,19 @@ def column_floats(column: Column) -> NDArray[np.float64]:
     import narwhals.stable.v2 as nw
 
     dtype, unit = column.dtype, 1e-6
-    if dtype in (nw.Date, nw.Datetime):
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        unit = 1.0
+    elif dtype in (nw.Date, nw.Datetime):
         column = column.dt.timestamp("us")
     elif isinstance(dtype, nw.Duration) and dtype.time_unit == "ns":
         column, unit = column.dt.total_nanoseconds(), 1e-9
     elif dtype == nw.Duration:
         column = column.dt.total_microseconds()
-    elif dtype.is_numeric() or dtype == nw.Boolean:
-        unit = 1.0
     else:
         values = [np.nan if value is None else _number(value) for value in python_values(column)]
         return np.array(values, dtype=np.float64)
     with naming(f"reading column {column.name!r} as numbers", "convert or drop it"):
-        floats = column if column.dtype == nw.Float64 else column.cast(nw.Float64)
+        floats = column if isinstance(dtype, nw.Float64) else column.cast(nw.Float64)
         return unit * np.asarray(floats.to_numpy(), dtype=np.float64)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
+from rdiv.row_blocks import gathered
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.frames import as_frame, frame_words, is_frame, python_values, refuse_infinite
 from rdiv.samples.grouping import Design, design_labels
@@ -224,7 +225,7 @@ class Coded:
             classes, codes = np.unique(self.values, return_inverse=True)
         elif self.levels is not None:
             classes, rank = np.unique(self.levels, return_inverse=True)
-            codes = rank.astype(_narrow(len(classes)))[self.values]
+            codes = gathered(rank.astype(_narrow(len(classes))), self.values)
         else:
             classes = self.like()
             codes = np.empty(len(self.values), dtype=_narrow(len(classes)))
@@ -257,7 +258,7 @@ class _Column:
         self.levels = {} if self.levels is None else self.levels
         texts, codes = np.unique(values, return_inverse=True)
         known = [self.levels.setdefault(text, len(self.levels)) for text in texts.tolist()]
-        self.blocks.append(np.array(known, dtype=np.int32)[codes])
+        self.blocks.append(np.array(known, dtype=_narrow(len(self.levels)))[codes])
 
     def _remember(self, values: NDArray[Any]) -> None:
         if self.many:
@@ -352,9 +353,9 @@ def read_tables(p: Survey, q: Survey, roles: Roles) -> Tables:
             start = stop
     head = FrameRows(source.inputs(source.reading(p.table.first().to_native())).to_native())
     nothing = np.empty(0, np.intp)
-    table = PartitionedTable(
-        source, rows, keys, (nothing, nothing), tuple(head.columns), head.left_out
-    )
+    inputs = tuple(head.columns)
+    empty = tuple(name for name in inputs if p.facts[name].empty and q.facts[name].empty)
+    table = PartitionedTable(source, rows, keys, (nothing, nothing), inputs, head.left_out, empty)
     found = {name: column.joined(f"the {name} column") for name, column in columns.items()}
     logged = {}
     for label, column in predictions.items():

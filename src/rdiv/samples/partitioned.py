@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
+from rdiv.row_blocks import gathered, place_type
 from rdiv.samples.by_kind import ColumnsByKind
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.frames import as_frame
@@ -18,7 +19,7 @@ from rdiv.samples.memory import check_memory
 from rdiv.samples.part_work import over_parts, reading_rows
 from rdiv.samples.partitions import Partitions
 from rdiv.samples.preparation import Preparation, fit_preparation
-from rdiv.samples.row_keys import Keys
+from rdiv.samples.row_keys import Keys, sorted_digest
 from rdiv.samples.rows import TableRows, Teacher
 from rdiv.samples.survey import BlockReading
 
@@ -30,7 +31,6 @@ __all__ = [
     "Source",
     "numbered",
     "part_tasks",
-    "place_type",
 ]
 
 Places = NDArray[Any]
@@ -49,17 +49,6 @@ class _PartTask(NamedTuple):
     rows: int
     wanted: NDArray[np.bool_] | None = None
     extra: Any = None
-
-
-def place_type(n: int) -> type[np.signedinteger[Any]]:
-    """The narrowest type for places of so many rows.
-
-    Examples
-    --------
-    >>> print(place_type(10**6).__name__, place_type(10**10).__name__)
-    int32 int64
-    """
-    return np.int32 if n < 2**31 else np.int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +138,8 @@ class PartitionedTable:
         Hash of every row.
     repeated : pair of arrays
         Places of the rows whose first word of the key another row has, and a number for that word.
-    columns, left_out : tuple of str
-        Names of the inputs, and those that could not be read.
+    columns, left_out, empty : tuple of str
+        Names of the inputs, those that could not be read, and those without a value in any row.
     """
 
     source: Source
@@ -159,6 +148,7 @@ class PartitionedTable:
     repeated: tuple[Places, NDArray[np.intp]] = field(repr=False)
     columns: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return sum(map(sum, self.rows))
@@ -226,6 +216,10 @@ class PartitionedRows:
         """Hash of every row with all its labels."""
         return self.table.keys[self.picked if rows is None else self.picked[rows]]
 
+    def digest_of(self, rows: NDArray[Any]) -> int:
+        """One number for the content of some rows, in whatever order they come."""
+        return sorted_digest(self.table.keys, gathered(self.picked, rows))
+
     def first_words(self) -> FirstWords:
         """First word of the key of every row, read a block at a time."""
         return FirstWords(self.table.keys, self.picked)
@@ -243,10 +237,10 @@ class PartitionedRows:
         return at[here], units[here]
 
     def take(self, rows: NDArray[np.intp]) -> PartitionedRows:
-        return PartitionedRows(self.table, self.picked[rows], self.teaches())
+        return PartitionedRows(self.table, gathered(self.picked, rows), self.teaches())
 
     def anew(self, rows: NDArray[np.intp]) -> PartitionedRows:
-        return PartitionedRows(self.table, self.picked[rows])
+        return PartitionedRows(self.table, gathered(self.picked, rows))
 
     def like(self, other: Any) -> PartitionedRows:
         teacher = other.teaches()

@@ -52,6 +52,17 @@ class Partitions:
         Columns that are left out.
     rows : int, optional
         How many there are, where they were counted.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for day in ("monday", "tuesday"):
+    ...         pl.DataFrame({"x": [1, 2, 3]}).write_parquet(f"{folder}/{day}.parquet")
+    ...     found = scan(folder)
+    ...     print(len(found.parts), found.columns, len(found.whole()))
+    2 ['x'] 6
     """
 
     source: str

@@ -17,12 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
-from rdiv.row_blocks import cut
+from rdiv.row_blocks import cut, gathered
 from rdiv.samples.by_kind import ColumnsByKind
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.kinds import is_empty
 from rdiv.samples.partitioned import FirstWords, Learned, PartitionedRows, numbered
-from rdiv.samples.row_keys import Keys, label_words, places_among, row_keys, sorted_places
+from rdiv.samples.row_keys import (
+    Keys,
+    label_words,
+    places_among,
+    row_keys,
+    sorted_digest,
+    sorted_places,
+)
 from rdiv.samples.rows import Rows, TableRows, UnreadRows, as_rows
 from rdiv.samples.sample import Task
 
@@ -51,6 +58,8 @@ class Pool:
         What a model that is in use predicted for each row; see `rdiv.samples.logged`.
     loss : (n,) array, optional
         The loss that a model in use had on each row.
+    known_keys : (n, 2) array, optional
+        The hash of every row, where it is known already.
 
     Examples
     --------
@@ -137,7 +146,7 @@ class Pool:
 
     def _picked(self, places: NDArray[np.intp], rows: Rows) -> Pool:
         def pick(values: NDArray[Any] | None) -> NDArray[Any] | None:
-            return None if values is None else values[places]
+            return None if values is None else gathered(values, places)
 
         return replace(
             self,
@@ -162,6 +171,8 @@ class Pool:
         """The columns of a table that have no value in any row."""
         if not self.is_table:
             return ()
+        if isinstance(self.rows, PartitionedRows):
+            return self.rows.table.empty
         table = self.columnwise()
         empty = (name for name in table.columns if is_empty(table.get_column(name)))
         return tuple(dict.fromkeys(table.owner(name) for name in empty))
@@ -222,6 +233,12 @@ class Pool:
             return self.rows.whole_keys(rows)
         known = self._content_keys if self.known_keys is None else self.known_keys
         return known if rows is None else known[rows]
+
+    def digest_of(self, rows: NDArray[np.intp]) -> int:
+        """One number for the content of some rows, in whatever order they come."""
+        if isinstance(self.rows, PartitionedRows):
+            return self.rows.digest_of(rows)
+        return sorted_digest(self.keys_of(rows))
 
     @cached_property
     def _content_keys(self) -> Keys:
@@ -392,6 +409,12 @@ def _places(rows: NDArray[Any]) -> NDArray[np.intp]:
 
 def require_finite(x: NDArray[np.floating], *, who: str) -> None:
     """Refuse NaN and infinite inputs for a model that cannot take them.
+
+    Parameters
+    ----------
+    x : (n, ...) array
+    who : str
+        The model, as the message calls it.
 
     Examples
     --------

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
+from rdiv.row_blocks import gathered
 from rdiv.samples.arguments import check_rng
 from rdiv.samples.fitting_rows import pool_rows_to_fit
 from rdiv.samples.grouping import FEWEST_UNITS
+from rdiv.samples.partitioned import PartitionedRows
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import Keys, digest, sorted_digest, sorted_places
 
@@ -86,6 +88,13 @@ class PooledSamples:
         What stands for the keys of p then.
     apart : LabelsApart, optional
         Where no current row has a label: the targets of the reference, which the pool lacks.
+
+    Examples
+    --------
+    >>> from rdiv.samples import pool_samples
+    >>> pooled = pool_samples(np.zeros((3, 2)), np.ones((4, 2)), rng=0)
+    >>> print(len(pooled.pool), pooled.is_p.sum(), pooled.seed)
+    7 3 0
     """
 
     pool: Pool
@@ -103,16 +112,23 @@ class PooledSamples:
 
     def part(self, rows: NDArray[np.intp], entropy: Entropy | None = None) -> PooledSamples:
         """Some rows of the pool, with the streams of the whole unless others are given."""
+        pool = self.pool.take(rows)
         return replace(
             self,
-            pool=self.pool.take(rows),
-            is_p=self.is_p[rows],
-            places=self.places[rows],
+            pool=pool,
+            is_p=gathered(self.is_p, rows),
+            places=self._places_of(pool, rows),
             input_keys=None if self.input_keys is None else self.input_keys[rows],
             entropy=self.entropy if entropy is None else entropy,
             reference=None,
             apart=None if self.apart is None else self.apart.take(rows),
         )
+
+    def _places_of(self, pool: Pool, rows: NDArray[np.intp]) -> Any:
+        """Places of some rows; those of rows in partitions are held once, by the pool of them."""
+        if isinstance(pool.rows, PartitionedRows):
+            return PlacesInFiles(pool.rows.picked, self.places.n_p)
+        return self.places[rows]
 
     def with_labels(self, rows: NDArray[np.intp], *, anew: bool = False) -> Pool:
         """Reference rows with their targets and losses, where these are kept apart.
@@ -223,6 +239,10 @@ class LookedAt:
 def resolve_seed(rng: int | np.integer | np.random.Generator | None) -> int:
     """The seed of a run: the one given, one drawn from a Generator, or a fresh one.
 
+    Parameters
+    ----------
+    rng : int, Generator or None
+
     Examples
     --------
     >>> print(resolve_seed(7))
@@ -255,9 +275,10 @@ def canonical_order(
 
 
 def shuffled(order: NDArray[np.intp], keys: Keys, seed: int) -> tuple[NDArray[np.intp], Entropy]:
-    """Sorted places of keys in the order of the pool, and the entropy of the run."""
+    """Sorted places of keys, brought into the order of the pool, and the entropy of the run."""
     entropy = (seed, digest(keys, order))
-    return order[stage_stream(entropy, "shuffle").permutation(len(order))], entropy
+    stage_stream(entropy, "shuffle").shuffle(order)
+    return order, entropy
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,9 +300,9 @@ class ReferenceKeys:
     def of(own: Keys, keys: Keys, in_files: NDArray[Any], is_p: NDArray[np.bool_]) -> ReferenceKeys:
         """From the keys of rows in the order of their files, and their places there."""
         rows = np.flatnonzero(is_p).astype(in_files.dtype)
-        rows = rows[sorted_places(keys[in_files[rows]])]
-        order = sorted_places(own[in_files[rows]])
-        return ReferenceKeys(rows[order], sorted_digest(own))
+        for known in (keys, own):
+            rows = gathered(rows, sorted_places(known, gathered(in_files, rows)))
+        return ReferenceKeys(rows, sorted_digest(own))
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +313,7 @@ class PlacesInFiles:
     n_p: int
 
     def __getitem__(self, rows: NDArray[np.intp]) -> PlacesInFiles:
-        return PlacesInFiles(self.in_files[rows], self.n_p)
+        return PlacesInFiles(gathered(self.in_files, rows), self.n_p)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         del copy

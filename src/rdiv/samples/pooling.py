@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
-from rdiv.row_blocks import cut
+from rdiv.row_blocks import gathered, place_type
 from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import check_columns, python_values, refuse_infinite, stack
 from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
@@ -31,7 +31,7 @@ from rdiv.samples.partition_pooling import (
     tables_of,
     whole_frames,
 )
-from rdiv.samples.partitioned import PartitionedRows, place_type
+from rdiv.samples.partitioned import PartitionedRows
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.pooled import (
     LabelsApart,
@@ -42,7 +42,7 @@ from rdiv.samples.pooled import (
     resolve_seed,
     shuffled,
 )
-from rdiv.samples.row_keys import Keys, sorted_places
+from rdiv.samples.row_keys import Keys, sorted_places, tied_places
 from rdiv.samples.rows import Rows, as_rows
 from rdiv.samples.sample import (
     Sample,
@@ -359,7 +359,9 @@ def _pooled_tables(
     check_design(groups, strata, is_p, None if found.groups is None else found.groups.levels)
     seed = resolve_seed(rng)
     order = sorted_places(table.keys)
-    table = replace(table, repeated=_repeated_words(table.keys, order))
+    twice = order[tied_places(table.keys, order)]
+    words = np.unique(table.keys[twice, 0], return_inverse=True)[1]
+    table = replace(table, repeated=(twice, words))
     order, entropy = shuffled(order, table.keys, seed)
     codes, classes = None, None
     if y is not None and settled == "classification":
@@ -373,43 +375,27 @@ def _pooled_tables(
     if losses is not None:
         losses = logged_numbers(losses, "the loss column", n_p)
     predicted = Logged(logged, losses, n_p).prediction(settled, classes, prediction)
-    in_files = order.astype(place_type(len(order)))
+    in_files = order.astype(place_type(len(order)), copy=False)
     del order
     rows: Any = PartitionedRows(table, in_files)
     if not table.columns:
         rows = np.zeros((len(in_files), 0))
     pool = Pool(
         rows,
-        y=None if codes is None else codes[in_files],
+        y=None if codes is None else gathered(codes, in_files),
         task=settled,
         columns=table.columns or None,
         groups=codes_in_order(groups, in_files),
         strata=codes_in_order(strata, in_files),
         classes=classes,
-        prediction=None if predicted is None else predicted[in_files],
-        loss=None if losses is None else losses[in_files],
-        known_keys=None if table.columns else table.keys[in_files],
+        prediction=None if predicted is None else gathered(predicted, in_files),
+        loss=None if losses is None else gathered(losses, in_files),
+        known_keys=None if table.columns else gathered(table.keys, in_files),
     )
     mask = in_files < n_p
     reference = ReferenceKeys.of(found.own_keys, table.keys, in_files, mask)
     places = PlacesInFiles(in_files, n_p)
     return PooledSamples(pool, mask, places, seed, entropy, None, reference)
-
-
-def _repeated_words(keys: Keys, order: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Places of the rows whose first word of the key another row has, and a number for it."""
-    found, last = [], None
-    for block in cut(len(order), 1 << 20):
-        words = keys[order[block], 0]
-        same = np.zeros(len(words) + 1, dtype=bool)
-        same[1:-1] = words[1:] == words[:-1]
-        same[0] = last is not None and last == words[0]
-        after = block.stop < len(order) and bool(keys[order[block.stop], 0] == words[-1])
-        same[-1] = after
-        found.append(order[block][same[:-1] | same[1:]])
-        last = words[-1]
-    places = np.concatenate(found)
-    return places, np.unique(keys[places, 0], return_inverse=True)[1]
 
 
 def _prediction_roles(prediction: Prediction) -> dict[str, Any]:

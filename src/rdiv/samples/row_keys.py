@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.row_blocks import cut, rows_within
+from rdiv.row_blocks import cut, place_type, rows_within
 
 __all__ = [
     "Keys",
@@ -24,11 +25,14 @@ __all__ = [
     "sorted_digest",
     "sorted_places",
     "text_words",
+    "tied_places",
 ]
 
 Keys = NDArray[np.uint64]  # (n, 2)
+Places = NDArray[Any]
 
 _LOOKED_UP = 1 << 20
+_SORTED_AT_ONCE = 1 << 21  # more keys are sorted by shares of a sixteenth of this, or less
 _BLOCK_WORDS = 1 << 16  # half a MB of words at a time: the mixing below stays in cache
 _WHOLE, _HIGH = np.uint64(0xD6E8FEB86659FD93), np.uint64(0xC2B2AE3D27D4EB4F)
 
@@ -126,8 +130,8 @@ def text_words(values: Iterable[object]) -> NDArray[np.uint64]:
     return np.array(levels, dtype=np.uint64)[np.array(coded, dtype=np.intp)][:, None]
 
 
-def sorted_digest(keys: Keys) -> int:
-    """One number for a set of keys, in whatever order they come.
+def sorted_digest(keys: Keys, among: Places | None = None) -> int:
+    """One number for a set of keys, in whatever order they come; of some rows alone, if given.
 
     Examples
     --------
@@ -135,28 +139,94 @@ def sorted_digest(keys: Keys) -> int:
     >>> print(sorted_digest(keys) == sorted_digest(keys[::-1]))
     True
     """
-    return digest(keys, sorted_places(keys))
+    return digest(keys, sorted_places(keys, among), among)
 
 
-def sorted_places(keys: Keys) -> NDArray[np.intp]:
+def sorted_places(keys: Keys, among: Places | None = None) -> Places:
     """Places of keys in ascending order, first word first; equal ones stay in their order.
+
+    Many keys are sorted a share of them at a time, and their places are as narrow as they can be.
+
+    Parameters
+    ----------
+    keys : (n, 2) array
+    among : (m,) integers, optional
+        Sort these rows of the keys alone; the places are then those among them.
 
     Examples
     --------
     >>> print(sorted_places(np.array([[7, 2], [5, 9], [7, 1]], dtype=np.uint64)))
     [1 2 0]
     """
-    order = np.argsort(keys[:, 0], kind="stable")
-    first = keys[order, 0]
-    equal = first[1:] == first[:-1]
-    del first
-    if equal.any():  # copies, mostly: only among them does the second word decide
-        tied = np.zeros(len(order), dtype=bool)
-        tied[1:] = equal
-        tied[:-1] |= equal
+    order = _by_first_word(keys, among)
+    tied = tied_places(keys, order, among)
+    if len(tied):  # copies, mostly: only among them does the second word decide
         some = order[tied]
-        order[tied] = some[np.lexsort((keys[some, 1], keys[some, 0]))]
+        rows = some if among is None else among[some]
+        order[tied] = some[np.lexsort((keys[rows, 1], keys[rows, 0]))]
     return order
+
+
+def _by_first_word(keys: Keys, among: Places | None) -> Places:
+    """Places in the order of the first words alone."""
+    n = len(keys) if among is None else len(among)
+    if n <= _SORTED_AT_ONCE:
+        return np.argsort(_first_words(keys, among, slice(0, n)), kind="stable")
+    bits = min((n // _SORTED_AT_ONCE).bit_length() + 4, 16)
+    order, ends = _spread(keys, among, n, bits)
+    for low, high in pairwise(ends.tolist()):
+        own = order[low:high]
+        words = _first_words(keys, among, own)
+        order[low:high] = own[np.argsort(words, kind="stable")]
+    return order
+
+
+def _spread(keys: Keys, among: Places | None, n: int, bits: int) -> tuple[Places, NDArray[np.intp]]:
+    """Places in the order of the leading bits of the first words, and where each share ends."""
+    shift, count = np.uint64(64 - bits), 1 << bits
+
+    def shares() -> Iterator[tuple[slice, NDArray[np.uint16]]]:
+        for block in cut(n, _LOOKED_UP):
+            yield block, (_first_words(keys, among, block) >> shift).astype(np.uint16)
+
+    ends = np.zeros(count + 1, dtype=np.intp)
+    for _, share in shares():
+        ends[1:] += np.bincount(share, minlength=count)
+    np.cumsum(ends, out=ends)
+    free = ends[:-1].copy()
+    order = np.empty(n, dtype=place_type(n))
+    for block, share in shares():
+        own = np.argsort(share, kind="stable")
+        sizes = np.bincount(share, minlength=count)
+        start = np.repeat(free - (np.cumsum(sizes) - sizes), sizes)
+        order[start + np.arange(len(own))] = block.start + own
+        free += sizes
+    return order, ends
+
+
+def tied_places(keys: Keys, order: Places, among: Places | None = None) -> NDArray[np.intp]:
+    """Where, in an order of the keys, the first word is that of a neighbour.
+
+    Examples
+    --------
+    >>> keys = np.array([[7, 2], [5, 9], [7, 1]], dtype=np.uint64)
+    >>> print(tied_places(keys, sorted_places(keys)))
+    [1 2]
+    """
+    found = [np.empty(0, np.intp)]
+    for block in cut(len(order), _LOOKED_UP):
+        start = max(block.start - 1, 0)
+        words = _first_words(keys, among, order[start : block.stop + 1])
+        same = np.zeros(len(words) + 1, dtype=bool)
+        same[1:-1] = words[1:] == words[:-1]
+        own = slice(block.start - start, block.stop - start)
+        found.append(block.start + np.flatnonzero((same[:-1] | same[1:])[own]))
+    return np.concatenate(found)
+
+
+def _first_words(keys: Keys, among: Places | None, at: slice | Places) -> NDArray[np.uint64]:
+    words: NDArray[np.uint64] = keys[at if among is None else among[at], 0]
+    return words
 
 
 def places_among(keys: Keys, known: Keys) -> NDArray[np.intp]:
@@ -189,11 +259,12 @@ def places_among(keys: Keys, known: Keys) -> NDArray[np.intp]:
     return found
 
 
-def digest(keys: Keys, order: NDArray[np.intp] | None = None) -> int:
-    """One number for all keys, in their order or in another one."""
+def digest(keys: Keys, order: Places | None = None, among: Places | None = None) -> int:
+    """One number for all keys, or for some rows of them, in their order or in another one."""
     told = hashlib.blake2b(digest_size=16)
-    for block in cut(len(keys), _LOOKED_UP):
-        told.update(keys[block if order is None else order[block]].tobytes())
+    for block in cut(len(keys) if among is None else len(among), _LOOKED_UP):
+        rows = block if order is None else order[block]
+        told.update(keys[rows if among is None else among[rows]].tobytes())
     return int.from_bytes(told.digest())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -217,7 +218,7 @@ def _rows(obj: Any, name: str) -> Any:
         return _array(obj, name)
     _refuse_other_things(obj, name)
     columns = list(getattr(obj, "column_names", getattr(obj, "columns", ())))
-    twice = [column for column in dict.fromkeys(columns) if columns.count(column) > 1]
+    twice = [column for column, count in Counter(columns).items() if count > 1]
     if twice:
         raise InputError(
             f"column names must be unique, got {quoted(twice)} more than once in {name}; "

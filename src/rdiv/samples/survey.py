@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdiv.errors import InputError, MissingExtraError
 from rdiv.samples.frames import as_frame, cast_column, common_type, without_objects
+from rdiv.samples.kinds import is_empty
 from rdiv.samples.partitions import EMPTY, Partitions
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ __all__ = [
 class ColumnFacts:
     """What the whole column of a table in partitions is like, as far as its type is concerned.
 
-    It stands for the column where two sides agree on a type.
+    It stands for the column where two sides agree on a type. `empty` says whether no cell holds a
+    value, where NaN is none.
     """
 
     name: str
@@ -36,6 +38,7 @@ class ColumnFacts:
     rows: int = 0
     nulls: int = 0
     levels: set[object] = field(default_factory=set)
+    empty: bool = True
 
     def __len__(self) -> int:
         return self.rows
@@ -128,6 +131,7 @@ def _note(facts: dict[str, ColumnFacts], frame: Frame, part: str) -> None:
                 )
             known.dtype = dtype
         known.rows, known.nulls = known.rows + rows, known.nulls + nulls
+        known.empty = known.empty and is_empty(column)
         if dtype == nw.Categorical and frame.implementation.is_pandas_like():
             known.levels |= set(column.to_native().cat.categories.tolist())
 
