@@ -29,7 +29,7 @@ from rdiv.samples.pooling import pool_samples
 from rdiv.studies.journal import resume_map
 from rdiv.two_sample import prepare
 
-SEED, DRAWS, PART, RESAMPLES, SIZES = 77, 5000, 250, 99, (10, 20)
+SEED, DRAWS, PART, RESAMPLES, SIZES = 78, 5000, 250, 99, (10, 20)
 LEVELS = (0.05, 0.10)
 JOURNAL = Path(__file__).resolve().parents[1] / "studies/journals/calibration_inputs.jsonl"
 RNG = np.random.Generator

@@ -56,6 +56,31 @@ def _cancer() -> pl.DataFrame:
     return table.with_columns(kind=pl.Series(found.target))
 
 
+@lru_cache(maxsize=1)
+def _diabetes() -> pl.DataFrame:
+    from sklearn.datasets import load_diabetes
+
+    found = load_diabetes()
+    table = pl.DataFrame(dict(zip(found.feature_names, found.data.T, strict=True)))
+    return table.with_columns(high=pl.Series(found.target > 140))
+
+
+@lru_cache(maxsize=1)
+def _orders() -> pl.DataFrame:
+    """Artificial orders: a total that follows from two columns, a region from a city."""
+    rng = np.random.default_rng(7)
+    n = 20_000
+    price, city = np.exp(rng.normal(3, 0.6, n)), rng.integers(0, 12, n)
+    weight, pieces = np.exp(rng.normal(0, 0.5, n)), 1 + rng.poisson(3, n)
+    rest = {f"other {j}": rng.normal(size=n) + 0.3 * np.log(price) for j in range(4)}
+    return pl.DataFrame({
+        "price": price, "weight": weight, "pieces": pieces,
+        "total": price * pieces * np.exp(rng.normal(0, 0.02, n)),
+        "city": [f"city {j}" for j in city], "region": [f"region {j // 3}" for j in city],
+        **rest, "sent": rng.random(n) < 0.5,
+    })  # fmt: skip
+
+
 TABLES = {
     "census": Table(_census, "year", smallest, "AGEP", "SCHL", "RELP", "MIG"),
     "bikes": Table(_bikes, "year", smallest, "humidity", "temp", "windspeed", "month"),
@@ -64,6 +89,11 @@ TABLES = {
     "higgs": Table(_higgs, "signal", smallest, "m_jlv", "m_wbb", "m_bb"),
     "cancer": Table(_cancer, "kind", lambda kind: kind == 1, "mean texture", "mean area",
                     "mean radius", all_rows=True),
+    "diabetes": Table(_diabetes, "high", lambda high: high, "bmi", "s5", "s1", all_rows=True),
+    "orders": Table(_orders, "sent", lambda sent: sent, "weight", "price", "total", "city",
+                    all_rows=True),
+    "regions": Table(_orders, "sent", lambda sent: sent, "weight", "price", "region", "city",
+                     all_rows=True),
 }  # fmt: skip
 
 
@@ -148,6 +178,15 @@ _FOUND = [
     Cell("cancer", "other", 0.25, 150, 40),
     Cell("cancer", "broken pair", 0.3, 200, 100),
     Cell("cancer", "covariate", 0.4, 150, 80),
+    Cell("cancer", "broken pair", 0.06, 200, 200),
+    Cell("cancer", "broken pair", 0.2, 240, 20),
+    Cell("diabetes", "broken pair", 0.1, 200, 200),
+    Cell("diabetes", "covariate", 0.3, 200, 100),
+    Cell("orders", "broken pair", 0.06, 250, 250),
+    Cell("orders", "broken pair", 0.2, 240, 25),
+    Cell("orders", "missing", 0.04, 250, 250),
+    Cell("regions", "broken pair", 0.06, 250, 250),
+    Cell("regions", "broken pair", 0.15, 400, 30),
 ]
 
 CELLS = {

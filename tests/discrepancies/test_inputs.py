@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import rdiv
-from rdiv.discrepancies import Energy, Inputs, Omnibus, input_members
+from rdiv.discrepancies import Energy, Inputs, Omnibus, column_relations, input_members
 from rdiv.discrepancies.input_members import input_members as members_of
 from rdiv.discrepancies.member_weights import FOR_INPUTS, by_weights
 from rdiv.inference.engine import PermutationSettings, permute
@@ -72,16 +72,30 @@ def test_distances_are_those_of_energy_on_values_and_scores() -> None:
 
 
 def test_pairs_are_those_that_go_together_in_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(input_members, "MOST_PAIRS", 1)
+    monkeypatch.setattr(column_relations, "MOST_PAIRS", 1)
     pool = Pool(table(60))
     scores = {c.name: column_features(c).numbers[:, 0] for c in read_columns(pool)}
-    a, b = (scores[name] / scores[name].std() for name in ("a", "b"))
+    ab = np.stack([scores[name] / scores[name].std() for name in ("a", "b")], axis=1)
+    own = column_relations.pair_scores(ab, np.arange(2))[:, 0]
     masks = random_subsets(RNG(1), 6, 60, 20)
     found = members_of(pool)["pairs"].statistic(masks)
-    gaps = [abs((a * b)[~mask].mean() - (a * b)[mask].mean()) for mask in masks]
+    gaps = [abs(own[~mask].mean() - own[mask].mean()) for mask in masks]
     assert np.argmax(found) == np.argmax(gaps)
     monkeypatch.undo()
     assert (members_of(pool)["pairs"].statistic(masks) >= found - 1e-12).all()
+
+
+@pytest.mark.parametrize("relation", ["copy", "sum"])
+def test_a_few_rows_with_a_broken_relation_are_found(relation: str) -> None:
+    """Columns as before, one in ten rows of current with a value that belongs to another row."""
+    x = RNG(9).normal(size=(500, 6))
+    x[:, 5] = x[:, :1].sum(axis=1) if relation == "copy" else x[:, :5].sum(axis=1)
+    x[:, 5] += 0.05 * RNG(10).normal(size=500)
+    x[:25, 5] = RNG(11).permutation(x[:25, 5])
+    result = rdiv.two_sample_test(x[250:], x[:250], "inputs", n_resamples=199, rng=0)
+    assert result.rejected
+    assert result.notes["pvalues"]["relations"] <= 0.01
+    assert result.notes["pvalues"]["columns"] > 0.05
 
 
 def planted(kind: str) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -103,7 +117,7 @@ def test_it_finds(kind: str) -> None:
     result = rdiv.two_sample_test(*planted(kind), "inputs", n_resamples=199, rng=0)
     assert result.rejected
     best = min(result.notes["pvalues"], key=result.notes["pvalues"].get)
-    assert kind not in ("pair",) or best == "pairs"
+    assert kind not in ("pair",) or best in ("pairs", "relations")
     assert kind not in ("level", "missing", "spread") or result.notes["pvalues"]["columns"] <= 0.01
 
 

@@ -102,7 +102,7 @@ class TestInputs:
         beside, alone = (Omnibus("gmm", inputs=how).prepare(pool, RNG(0)) for how in (None, False))
         assert beside.parts == (
             "r-div", "score ridge", "score l4", "distances of values", "distances of scores",
-            "columns", "pairs",
+            "columns", "pairs", "relations",
         )  # fmt: skip
         assert alone.parts == ("r-div", "score ridge", "score l4")
         supervised = Pool(X, y=Y, task="regression")
@@ -119,9 +119,9 @@ class TestInputs:
         )  # fmt: skip
         pvalues = np.array([[(c >= v * (1 - 1e-10)).mean() for v in c] for c in null.parts.T])
         weights = (
-            [0.05, 0.20, 0.10, 0.3375, 0.1125, 0.12, 0.08]
+            [0.12, 0.20, 0.10, 0.3375, 0.1125, 0.12, 0.08, 0.08]
             if wide
-            else [0.35, 0.25, 0.05, 0.1956522, 0.0543478, 0.07, 0.03]
+            else [0.35, 0.25, 0.05, 0.1956522, 0.0543478, 0.07, 0.03, 0.03]
         )
         strength = ((np.array(weights)[:, None] / pvalues) ** 2).sum(axis=0)
         assert null.pvalue == permutation_pvalue(strength[0], strength[1:])
@@ -133,7 +133,7 @@ class TestInputs:
         )
         assert result.rejected
         assert list(result.notes["pvalues"]) == [
-            "r-div", "distances of values", "distances of scores", "columns", "pairs"
+            "r-div", "distances of values", "distances of scores", "columns", "pairs", "relations"
         ]  # fmt: skip
 
     def test_they_go_with_a_model(self) -> None:

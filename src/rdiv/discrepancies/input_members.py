@@ -1,4 +1,4 @@
-"""What input columns say without a model: distances of rows, columns by themselves, and pairs.
+"""What input columns say without a model: distances of rows, columns alone and together.
 
 All numbers per row are made from the pool alone, by the kind of each column: see
 `rdiv.samples.input_features`.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.discrepancies.column_relations import pair_scores, surprises
 from rdiv.discrepancies.row_distances import energies
 from rdiv.inference.combining import min_p
 from rdiv.inference.masked_sums import mask_counts
@@ -32,10 +33,7 @@ Floats = NDArray[np.float64]
 MOST_NUMBERS = 10_000_000
 """Rows times numbers per row that are looked at; a random part of the rows where there are more."""
 
-MOST_PAIRS = 100
-"""Pairs of columns that are looked at: those that go together most in the pool."""
-
-_PAIRED_COLUMNS = 1000  # numbers per row among which pairs are looked for
+_RELATED_COLUMNS = 1000  # numbers per row among which relations are looked for
 _PEEK = 1000  # rows that tell how many numbers there will be
 _ALIKE = 1.01  # spreads within this factor make no second scale
 
@@ -46,8 +44,9 @@ def input_members(pool: Pool) -> dict[str, Prepared]:
     *Distances*: the energy distance between rows of levels, missing cells and numbers: by the
     values of the numbers; by their normal scores; and by these with everything in units of its
     spread, so that rare levels count as much as others. *Columns*: the largest gap of one number
-    per row (normal scores, their squares, levels, missing cells). *Pairs*: the largest gap of a
-    product of two columns, over the `MOST_PAIRS` pairs with the largest correlation in the pool.
+    per row (normal scores, their squares, levels, missing cells). *Pairs*: the largest gap of what
+    rows say of the correlation of two columns. *Relations*: the largest gap of how badly a column
+    fits to all others. `rdiv.discrepancies.column_relations` makes these numbers.
 
     Notes
     -----
@@ -59,16 +58,16 @@ def input_members(pool: Pool) -> dict[str, Prepared]:
     --------
     >>> pool = Pool(np.random.default_rng(0).normal(size=(30, 3)))
     >>> print({name: member.columns for name, member in input_members(pool).items()})
-    {'distances': 2, 'columns': 1, 'pairs': 1}
+    {'distances': 2, 'columns': 1, 'pairs': 1, 'relations': 1}
     """
     part = pool.take(np.arange(min(len(pool), _most_rows(pool))))
     rows = _described(part)
     members = {"distances": _distances(rows)}
     if rows.numbers.shape[1]:
         members["columns"] = Prepared(_largest_gap(rows.numbers, part))
-    products = _products(rows)
-    if products.shape[1]:
-        members["pairs"] = Prepared(_largest_gap(products, part))
+    for name, numbers in _relations(rows).items():
+        if numbers.shape[1]:
+            members[name] = Prepared(_largest_gap(numbers, part))
     return members
 
 
@@ -174,15 +173,10 @@ def _largest_gap(numbers: Floats, pool: Pool) -> Statistic:
     return statistic
 
 
-def _products(rows: _Described) -> Floats:
-    """Products of two standardised numbers of different columns, ``(n, pairs)``."""
-    usable = np.flatnonzero(np.isin(rows.aspects, ("location", "level")))[:_PAIRED_COLUMNS]
+def _relations(rows: _Described) -> dict[str, Floats]:
+    """What every row says of how columns go together, by the name of the member."""
+    usable = np.flatnonzero(np.isin(rows.aspects, ("location", "level")))[:_RELATED_COLUMNS]
     numbers, owners = rows.numbers[:, usable], rows.owners[usable]
     spread = numbers.std(axis=0)
     numbers = (numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    together = np.triu(np.abs(numbers.T @ numbers))
-    together[owners[:, None] == owners] = 0.0
-    order = np.argsort(-together, axis=None, kind="stable")[:MOST_PAIRS]
-    first, second = np.unravel_index(order[together.ravel()[order] > 0], together.shape)
-    products: Floats = numbers[:, first] * numbers[:, second]
-    return products
+    return {"pairs": pair_scores(numbers, owners), "relations": surprises(numbers, owners)}

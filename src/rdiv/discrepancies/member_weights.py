@@ -19,7 +19,7 @@ Weights = Mapping[str, float]
 """By the name of a part; all parts of a member begin with its name."""
 
 FOR_TABLES: Weights = {
-    "r-div": 0.05,
+    "r-div": 0.12,
     "score ridge": 0.20,
     "score l4": 0.10,
     "distances of values": 0.30,
@@ -27,6 +27,7 @@ FOR_TABLES: Weights = {
     "distances by spread": 0.05,
     "columns": 0.12,
     "pairs": 0.08,
+    "relations": 0.08,
 }
 """Of tables in general: distances of rows see most of what changes in them."""
 
@@ -39,6 +40,7 @@ FOR_FEW_COLUMNS: Weights = {
     "distances by spread": 0.02,
     "columns": 0.07,
     "pairs": 0.03,
+    "relations": 0.03,
 }
 """Of a few columns of continuous numbers, where a density sees clusters, which distances miss."""
 
@@ -48,6 +50,7 @@ FOR_INPUTS: Weights = {
     "distances by spread": 0.15,
     "columns": 0.30,
     "pairs": 0.20,
+    "relations": 0.20,
 }
 """Without a model."""
 

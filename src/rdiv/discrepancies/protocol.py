@@ -145,6 +145,12 @@ class Description:
     sees : str
         The differences that it finds.
     citation : str
+
+    Examples
+    --------
+    >>> import rdiv
+    >>> print({test.name: test.model for test in rdiv.discrepancies.describe()}["energy"])
+    none
     """
 
     name: str

@@ -8,6 +8,7 @@ from inspect import isclass
 from typing import Any
 
 from rdiv.discrepancies.in_use import InUse
+from rdiv.discrepancies.installed import installed_test, is_installed
 from rdiv.discrepancies.protocol import is_discrepancy
 from rdiv.errors import InputError, InputTypeError
 from rdiv.models import BY_NAME as MODELS
@@ -66,6 +67,8 @@ def choose(
     """
     from rdiv.discrepancies import BY_NAME
 
+    if isinstance(discrepancy, str) and is_installed(discrepancy):
+        discrepancy = installed_test(discrepancy)
     if not isinstance(discrepancy, str):
         return _given(discrepancy, model, folds)
     cls = chosen(discrepancy, BY_NAME, "discrepancy")

@@ -197,10 +197,10 @@ def _intervals(found: Comparison) -> str:
 def _inputs(found: Comparison) -> str:
     if found.input_test is None:
         return ""
+    rows = f"{count(found.input_test.n_p)} + {count(found.input_test.n_q)}"
     return (
         "The test of the inputs needs no model: it looks at distances between rows, at columns and "
-        f"at pairs of columns, in {count(found.input_test.n_p)} + {count(found.input_test.n_q)} "
-        "random rows, and is not part of the verdict. "
+        f"at how they go together, in {rows} random rows, and is not part of the verdict. "
     )
 
 
