@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tests.comparison.answers import Line, given
 from tests.comparison.test_unlabelled import Odds, Second, asked, rows
 
 import rdiv
-from rdiv.comparison.expected_gap import ExpectedLosses, expected_gap
+from rdiv.comparison.expected_gap import ExpectedLosses, expected_gap, noise_in_mean
 from rdiv.comparison.support import support_of
 from rdiv.errors import InputError
 from rdiv.inference.intervals import Estimate
@@ -50,13 +51,20 @@ def test_theta_by_hand() -> None:
     assert found.high - found.value == pytest.approx(1.98 * error, rel=0.03)
 
 
-def test_coverage_in_sixty_draws() -> None:
-    hits = 0
+@lru_cache(maxsize=1)
+def sixty_gaps() -> list[Estimate]:
+    """Expected gaps of as many draws; the truth is 0.35."""
+    gaps = []
     for seed in range(60):
         known, samples = known_losses(seed)
         gap = expected_gap(known, samples, None, 0.05, np.random.default_rng(seed)).gap
         assert gap is not None
-        hits += gap.low <= 0.35 <= gap.high
+        gaps.append(gap)
+    return gaps
+
+
+def test_coverage_in_sixty_draws() -> None:
+    hits = sum(gap.low <= 0.35 <= gap.high for gap in sixty_gaps())
     assert stats.binomtest(hits, 60, 0.95).pvalue > 1e-3
 
 
@@ -71,6 +79,32 @@ def test_a_wrong_g_is_corrected_by_the_weights() -> None:
         values.append(gap.value)
     error = np.std(values, ddof=1) / np.sqrt(12)
     assert np.mean(values) == pytest.approx(0.35, abs=4 * error + 0.05)
+
+
+def test_the_value_is_nearer_the_truth_than_the_middle_of_the_interval() -> None:
+    """With a good g the correction is noise, and the value leaves most of it out."""
+    gaps = sixty_gaps()
+    assert all(gap.low <= gap.value <= gap.high for gap in gaps)
+    of_values = np.array([gap.value - 0.35 for gap in gaps]) ** 2
+    of_middles = np.array([(gap.low + gap.high) / 2 - 0.35 for gap in gaps]) ** 2
+    won = of_middles - of_values
+    assert won.mean() > won.std(ddof=1) / np.sqrt(60)
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.5, 0.99, 1.5, 4.0])
+def test_noise_in_a_mean_by_hand(mean: float) -> None:
+    """All of a mean within its standard error, and error^2 / mean beyond."""
+    numbers = np.array([-1.0, 1.0, -1.0, 1.0]) * np.sqrt(3) + mean  # the standard error is 1
+    expected = mean if mean <= 1 else 1 / mean
+    assert noise_in_mean(numbers) == pytest.approx(expected)
+    assert noise_in_mean(-numbers) == pytest.approx(-expected)
+
+
+def test_noise_in_a_mean_counts_groups() -> None:
+    """Rows of one group are one unit: the error, and what is left out, is larger."""
+    numbers = np.repeat([0.2, 1.0, 0.6, 0.2], 25)
+    groups = np.repeat(np.arange(4), 25)
+    assert noise_in_mean(numbers, groups) > 20 * noise_in_mean(numbers)
 
 
 @pytest.mark.parametrize("model", ["ridge", given(Second())])

@@ -156,6 +156,15 @@ def test_learning_from_the_tested_rows_is_caught() -> None:
     assert calibration.verdict(pvalues, ties=True) == "STRAYS"
 
 
+def test_keys_with_a_target_on_one_side_are_caught() -> None:
+    """Copies are then found again in part A on one side only; keys without a target are right."""
+    name = "neighbours, every row twice, the same seed"
+    right = np.array([calibration.null_pvalue(name, i) for i in range(60)])
+    assert calibration.verdict(right, ties=True) == "holds"
+    broken = np.array([calibration.keys_with_a_target(i) for i in range(30)])
+    assert calibration.verdict(broken, ties=True) == "STRAYS"
+
+
 def test_rows_with_the_same_inputs_and_other_targets_keep_their_own_losses() -> None:
     """Keys do not know the target, so rows that look alike need not have one loss."""
     x = np.repeat(np.arange(60.0), 4)[:, None]
