@@ -33,13 +33,13 @@ from rdiv.models.protocol import FittedModel, fit_model
 from rdiv.names import spelled
 from rdiv.parallel.threads import one_thread
 from rdiv.results import TwoSampleResult
+from rdiv.row_blocks import place_type
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.fitting_rows import prepared_on
 from rdiv.samples.grouping import FEWEST_UNITS, Design
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples, pool_samples
-from rdiv.samples.row_keys import sorted_digest
 from rdiv.samples.sample import has_target
 
 __all__ = [
@@ -145,7 +145,7 @@ def r_divergence(
 ) -> float:
     """R-divergence of two samples: the gap of one pooled model's mean losses (Algorithm 1).
 
-    Parameters are those of `two_sample_test`, whose ``statistic`` this is.
+    Parameters are those of `rdiv.two_sample_test`, whose ``statistic`` this is.
 
     Examples
     --------
@@ -333,8 +333,10 @@ def split_reference(
     pool = pooled.pool
     part = part_of_reference(pooled, share) if part is None else part
     rows = rows_to_compare(pooled.is_p, part, pool.strata)
+    if pool.in_partitions:
+        part, rows = (at.astype(place_type(len(pool)), copy=False) for at in (part, rows))
     _check_parts(pooled, part, rows)
-    digests = [sorted_digest(pool.keys_of(at)) for at in (part, rows)]
+    digests = [pool.digest_of(at) for at in (part, rows)]
     train = prepared_on(pooled.with_labels(part, anew=True), fit_rows)
     return ReferenceSplit(train, pooled.part(rows, (pooled.seed, *digests)), rows)
 

@@ -15,6 +15,7 @@ import pytest
 from tests.studies.toys import Plain, shifted
 
 import rdiv
+from rdiv.errors import InputError
 from rdiv.sources import Pair
 from rdiv.studies.power import power_figure
 
@@ -69,11 +70,15 @@ def test_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert "<dc:date>" not in first
 
 
-def test_a_study_is_drawn_and_saved(tmp_path: Path) -> None:
+def test_a_study_is_drawn() -> None:
     found = rdiv.power_study(shifted, ["energy", Plain()], sizes=[8, 12], trials=3, null=True)
-    svg = found.plot(tmp_path / "power.svg")
-    assert (tmp_path / "power.svg").read_text(encoding="utf-8") == svg
-    assert "shifted, alpha = 0.05" in words(svg)
+    assert "shifted, alpha = 0.05" in words(found.to_svg())
+    (axes,) = found.plot()
+    curves = [bars.lines[0] for bars in axes.containers]
+    assert [list(curve.get_xdata()) for curve in curves] == [[8, 12]] * 4
+    assert found.plot([axes]) == (axes,)
+    with pytest.raises(InputError, match="needs as many axes, got 2"):
+        found.plot([axes, axes])
 
 
 def test_names_are_taken_as_they_are() -> None:
@@ -83,7 +88,7 @@ def test_names_are_taken_as_they_are() -> None:
     found = rdiv.power_study(source, "energy", sizes=8, trials=2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert f"{name}, alpha = 0.05" in words(found.plot())
+        assert f"{name}, alpha = 0.05" in words(found.to_svg())
 
 
 def test_settings_of_the_user_are_left_alone() -> None:

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from rdiv.cli.failures import INTERRUPTED, Interrupts, report
 
     given = list(sys.argv[1:] if arguments is None else arguments)
-    files = given[:1] not in (["power"], ["bound"], ["denoise"])
+    files = given[:1] not in (["power"], ["leaderboard"], ["bound"], ["denoise"])
     with Interrupts() as interrupts:
         try:
             code = _run(given)

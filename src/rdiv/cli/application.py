@@ -12,6 +12,7 @@ from rdiv.cli.data import data_app
 from rdiv.cli.demo import show_demo
 from rdiv.cli.denoise import denoise_labels
 from rdiv.cli.help_groups import GroupedCommand
+from rdiv.cli.leaderboard import show_leaderboard
 from rdiv.cli.plan import plan_rows
 from rdiv.cli.power import run_power_study
 from rdiv.cli.reproduce import reproduce_table
@@ -43,6 +44,7 @@ app.command("compare", cls=GroupedCommand)(compare_samples)
 app.add_typer(watch_app, name="watch")
 app.command("test", cls=GroupedCommand)(run_two_sample_test)
 app.command("power", cls=GroupedCommand)(run_power_study)
+app.command("leaderboard", cls=GroupedCommand)(show_leaderboard)
 app.command("reproduce", cls=GroupedCommand)(reproduce_table)
 app.command("plan", cls=GroupedCommand)(plan_rows)
 app.command("bound", cls=GroupedCommand)(show_bounds)

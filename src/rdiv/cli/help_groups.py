@@ -12,7 +12,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Data": (
         "pair", "target", "prediction", "loss", "drop", "task", "groups", "strata", "by", "batches",
         "unit", "name", "train", "null", "sizes", "ratio", "data_dir", "max_decompressed",
-        "subsample", "state", "reference",
+        "subsample", "state", "reference", "cells",
     ),
     "Model": (
         "model", "retrain", "train_share", "folds", "fit_rows", "sample_rows", "discrepancy",
@@ -25,6 +25,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Output": ("json", "html", "no_rows", "out", "part", "compact", "plot", "picture"),
     "Running": (
         "seed", "jobs", "scheduler", "trials", "repeats", "scale", "share_fits", "extend", "plan",
+        "trained_trials",
     ),
 }  # fmt: skip
 """The groups of options, by the names that commands give their parameters."""

@@ -107,7 +107,7 @@ def _report(found: PowerStudy, json: str | None, plot: str | None) -> None:
         _say(notice)
     deliver(json, _document(found), lambda: _show(found))
     if plot is not None:
-        deliver(plot, found.plot().rstrip("\n"), lambda: None)
+        deliver(plot, found.to_svg().rstrip("\n"), lambda: None)
 
 
 def _document(found: PowerStudy) -> str:

@@ -75,12 +75,14 @@ def pair_source(
 def tests_of(names: Sequence[str], methods: Sequence[str], model: str | None) -> list[Any]:
     """The tests to compare; `model` is for names that need one and have none."""
     from rdiv.discrepancies import BY_NAME
+    from rdiv.discrepancies.installed import is_installed
     from rdiv.names import chosen
 
     if not names and not methods:
         raise InputError("no test to study; name one with --discrepancy or --method.")
     waiting = [
         ":" not in name
+        and not is_installed(name)
         and "model" in {field.name for field in fields(chosen(name, BY_NAME, "discrepancy"))}
         for name in names
     ]

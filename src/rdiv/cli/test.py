@@ -125,14 +125,17 @@ def _tests(names: Sequence[str], subsample: int | None) -> dict[str, Any]:
     if twice:
         raise InputError(f"--discrepancy {twice[0]} is given twice; give every test once.")
     from rdiv.discrepancies import BY_NAME
+    from rdiv.discrepancies.installed import is_installed
     from rdiv.names import chosen
 
-    classes = {name: chosen(name, BY_NAME, "discrepancy") for name in names}
+    classes = {
+        name: None if is_installed(name) else chosen(name, BY_NAME, "discrepancy") for name in names
+    }
     if subsample is None:
         return {name: name for name in names}
     tests = {}
     for name, cls in classes.items():
-        if "subsample" not in {field.name for field in fields(cls)}:
+        if cls is None or "subsample" not in {field.name for field in fields(cls)}:
             raise InputError(
                 "--subsample is for tests that compare all pairs of rows (mmd-o, mmd-d, energy), "
                 f"got {name}; drop --subsample{_or_without(name, names)}."

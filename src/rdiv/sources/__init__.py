@@ -49,6 +49,10 @@ BY_NAME: dict[str, type] = {
 def as_source(obj: Any) -> Source:
     """Make a source of a name, a source, a function, or a pair of samples or files.
 
+    Parameters
+    ----------
+    obj : str, Source, callable or pair
+
     Examples
     --------
     >>> print(as_source("hdgm"))

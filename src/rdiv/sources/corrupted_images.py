@@ -42,6 +42,8 @@ class CorruptedCifar10:
         Rows of q per row of p.
     data_dir : path, optional
         Folder of the prepared file; by default ``RDIV_DATA``, then the cache.
+    rows : optional
+        Images (with labels, where the file has them) in place of the file.
 
     Examples
     --------
@@ -128,6 +130,8 @@ class CorruptedImagenet:
         Rows of q per row of p.
     data_dir : path, optional
         Folder of the prepared file; by default ``RDIV_DATA``, then the cache.
+    rows : optional
+        Images (with labels, where the file has them) in place of the file.
 
     Examples
     --------

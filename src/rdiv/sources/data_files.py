@@ -63,6 +63,18 @@ DATA_FILES = {
         "1fc0a79e0f5415ae54bf089da0c107dd01ab1c75066aa58d07eef1935b238453",
         "ImageNet gives its images only to those who accept its terms",
     ),
+    "census": DataFile(
+        "acs_employment_ma.npz",
+        "American Community Survey, Massachusetts 2015 to 2018: 277677 people, who is employed",
+        "b18983d4ca09baadbdcc90fd53194a6fcd903da14d0a44ea733aedc24bf385a9",
+        "it was joined from the example data of another package",
+    ),
+    "bikes": DataFile(
+        "bike_sharing_hour.npz",
+        "Bike sharing in Washington, 2011 and 2012 (Fanaee-T and Gama 2014): 17379 hours",
+        "64e3efbbbe634b71c1c0f08abaf5902559406c678cb073481adf505ea491311d",
+        "it was copied from a public collection of examples",
+    ),
 }
 
 

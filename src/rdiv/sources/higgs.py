@@ -32,6 +32,8 @@ class Higgs:
         Rows of q per row of p.
     data_dir : path, optional
         Folder of the prepared file; by default ``RDIV_DATA``, then the cache.
+    rows : pair of arrays, optional
+        Background and signal, in place of the file.
 
     Examples
     --------

@@ -38,6 +38,8 @@ class Mnist:
         Rows of q per row of p.
     data_dir : path, optional
         Folder of the prepared files; by default ``RDIV_DATA``, then the cache.
+    rows : pair of arrays, optional
+        Images of p and of q, in place of the file.
 
     Notes
     -----
@@ -134,6 +136,8 @@ class ColoredMnist:
         Rows of q per row of p.
     data_dir : path, optional
         Folder of the prepared file; by default ``RDIV_DATA``, then the cache.
+    rows : pair of arrays, optional
+        Images of p and of q, in place of the file.
 
     Examples
     --------

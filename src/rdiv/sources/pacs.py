@@ -38,6 +38,8 @@ class Pacs:
         Rows of q per row of p.
     data_dir : path, optional
         Folder of the prepared file; by default ``RDIV_DATA``, then the cache.
+    rows : pair of samples, optional
+        Both domains, in place of the file.
 
     Examples
     --------

@@ -96,6 +96,12 @@ class SourceDescription:
         What both samples are where nothing differs.
     model : str
         The model that the paper used on it.
+
+    Examples
+    --------
+    >>> import rdiv
+    >>> print(next(source.model for source in rdiv.sources.describe() if source.name == "blob"))
+    kde
     """
 
     name: str
@@ -194,6 +200,12 @@ class Pair:
 class Drawn:
     """A function ``(n, rng, null) -> (p, q)`` as a source.
 
+    Parameters
+    ----------
+    function : callable
+
+    Notes
+    -----
     Studies know it by its name alone: after changing what it does, use another folder for rows.
 
     Examples

@@ -6,40 +6,54 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rdiv.pictures import svg_text
+from rdiv.errors import InputError
+from rdiv.pictures import new_panels, svg_text
+from rdiv.results import html_table
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.pooling import resolve_seed
 from rdiv.studies.execution import run_keys
 from rdiv.studies.folder import StudyFolder, row_key
 from rdiv.studies.study import Study, as_study
-from rdiv.studies.tables import as_csv, as_markdown, rate_table
+from rdiv.studies.tables import Table, as_csv, as_markdown, rate_table
 from rdiv.studies.trial import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["PowerStudy", "power_figure", "power_study", "run_study"]
 
+WIDTH, HEIGHT = 4.6, 3.6  # of one panel, in inches
 
-def power_figure(table: dict[str, list[Any]]) -> str:
-    """Rejection rate against rows of p as SVG text: one panel a source and level.
+
+def power_figure(table: Table) -> str:
+    """Rejection rate against rows of p as SVG text; see `PowerStudy.plot`."""
+    many = len(panels_of(table))
+    return svg_text(
+        lambda figure: draw_power(table, figure.subplots(1, many, squeeze=False)[0]),
+        (WIDTH * many, HEIGHT),
+    )
+
+
+def panels_of(table: Table) -> list[tuple[str, float]]:
+    """Every source and level of the table, one panel each."""
+    return list(dict.fromkeys(zip(table["source"], table["alpha"], strict=True)))
+
+
+def draw_power(table: Table, panels: Sequence[Axes]) -> None:
+    """Draw every source and level on axes of its own.
 
     Bars are Wilson intervals, dashed lines the nulls, the dotted line the level.
     """
     lines = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
-    panels = list(dict.fromkeys((line["source"], line["alpha"]) for line in lines))
-
-    def paint(figure: Any) -> None:
-        for axes, (source, alpha) in zip(
-            figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
-        ):
-            inside = [x for x in lines if (x["source"], x["alpha"]) == (source, alpha)]
-            _panel(axes, inside)
-            axes.axhline(alpha, color="0.5", linestyle=":", linewidth=1)
-            axes.set(title=f"{source}, alpha = {alpha:g}", xlabel="rows of p", ylim=(-0.02, 1.02))
-
-    return svg_text(paint, (4.6 * len(panels), 3.6))
+    for axes, (source, alpha) in zip(panels, panels_of(table), strict=True):
+        inside = [x for x in lines if (x["source"], x["alpha"]) == (source, alpha)]
+        _panel(axes, inside)
+        axes.axhline(alpha, color="0.5", linestyle=":", linewidth=1)
+        axes.set(title=f"{source}, alpha = {alpha:g}", xlabel="rows of p", ylim=(-0.02, 1.02))
 
 
 def _panel(axes: Any, lines: list[dict[str, Any]]) -> None:
@@ -119,12 +133,37 @@ class PowerStudy:
         """The table as CSV text."""
         return as_csv(self.table())
 
-    def plot(self, path: str | Path | None = None) -> str:
-        """Power against the number of rows as SVG text, one panel a source; nulls are dashed."""
-        svg = power_figure(self.table())
-        if path is not None:
-            Path(path).write_text(svg, encoding="utf-8")
-        return svg
+    def _repr_html_(self) -> str:
+        table = self.table()
+        shown = ("source", "discrepancy", "model", "n_p", "n_q", "null", "alpha", "trials",
+                 "rate", "low", "high", "seconds")  # fmt: skip
+        return html_table({name: table[name] for name in shown})
+
+    def plot(self, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
+        """Rejection rate against rows of p, one panel for every source and level.
+
+        Bars are Wilson intervals, dashed lines the nulls, the dotted line the level.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib axes, optional
+            One for every panel; drawn on new ones without it.
+        """
+        table = self.table()
+        many = len(panels_of(table))
+        if axes is None:
+            axes = new_panels(WIDTH * many, HEIGHT, columns=many)
+        elif len(axes) != many:
+            raise InputError(
+                f"this study has {many} source(s) and level(s) and needs as many axes, "
+                f"got {len(axes)}."
+            )
+        draw_power(table, axes)
+        return tuple(axes)
+
+    def to_svg(self) -> str:
+        """The picture that `plot` draws, as SVG text."""
+        return power_figure(self.table())
 
 
 def power_study(
@@ -213,7 +252,26 @@ def run_study(
     extend: bool = False,
     progress: Progress | None = None,
 ) -> PowerStudy:
-    """Run the trials of a study that have no row yet."""
+    """Run the trials of a study that have no row yet.
+
+    Parameters
+    ----------
+    study : Study
+    n_jobs, out, scheduler, extend, progress
+        See `power_study`.
+
+    Returns
+    -------
+    PowerStudy
+
+    Examples
+    --------
+    >>> from rdiv.sources import Blob
+    >>> from rdiv.studies.study import as_study_test
+    >>> study = Study((Blob(),), (as_study_test("energy"),), sizes=(90,), trials=3)
+    >>> print(len(run_study(study).rows))
+    3
+    """
     wanted = {row_key(study.identity(key)): key for key in study.all_keys()}
     if out is None:
         rows: list[Row] = []

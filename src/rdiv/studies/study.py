@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rdiv.discrepancies import BY_NAME as DISCREPANCIES
+from rdiv.discrepancies.installed import installed_test, is_installed
 from rdiv.discrepancies.protocol import how_it_learns, is_discrepancy, model_of
 from rdiv.discrepancies.resolve import Choice, choose
 from rdiv.errors import InputError, InputTypeError
@@ -107,6 +108,8 @@ def as_study_test(given: Any) -> StudyTest:
                 f"a test must be a name or have prepare(pool, rng), got {type(given).__name__}."
             )
         return StudyTest(given)
+    if is_installed(given):
+        return StudyTest(installed_test(given))
     name, _, model = given.partition(":")
     chosen_from(DISCREPANCIES, name, "discrepancy")
     if model:
@@ -140,6 +143,13 @@ class Study:
     share_fits : bool
         Fit a model once for all tests of a draw that use it. The rows are the same, but for their
         seconds: what an earlier test of the draw computed is not counted again.
+
+    Examples
+    --------
+    >>> from rdiv.sources import Blob
+    >>> study = Study((Blob(),), (as_study_test("energy"),), sizes=(90,), trials=10, null=True)
+    >>> print(len(list(study.all_keys())))
+    20
     """
 
     sources: tuple[Source, ...]

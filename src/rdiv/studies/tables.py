@@ -10,7 +10,7 @@ import numpy as np
 
 from rdiv.studies.study import Study
 
-__all__ = ["COLUMNS", "as_csv", "as_markdown", "rate_table"]
+__all__ = ["COLUMNS", "Table", "as_csv", "as_markdown", "rate_table"]
 
 COLUMNS = (
     "source", "discrepancy", "model", "n_p", "n_q", "null", "alpha", "trials", "rejections",

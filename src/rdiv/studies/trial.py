@@ -27,7 +27,7 @@ from rdiv.studies.own_tests import checked
 from rdiv.studies.study import Key, Study
 from rdiv.two_sample import run_test
 
-__all__ = ["Row", "Unit", "run_draw", "run_trial", "run_unit", "units_of"]
+__all__ = ["Row", "Unit", "drawn_pool", "run_draw", "run_trial", "run_unit", "units_of"]
 
 Row = dict[str, Any]
 
@@ -135,6 +135,13 @@ def run_draw(
             before = trial.seconds + _seconds(trained, trial.key)
             yield _row(study, trial, result, before + time.perf_counter() - start)
             start = time.perf_counter()
+
+
+def drawn_pool(study: Study, key: Key) -> PooledSamples:
+    """The pool of a trial, for a test that is no part of the study but shall see its draws."""
+    with one_thread():
+        draw = _drawn(study, key, _TEST)
+        return pool_samples(draw.p, draw.q, rng=draw.seed)
 
 
 def _ready(group: Sequence[_Trial], trained: Mapping[int, _Trained]) -> list[Any]:
