@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 
 # More threads only where they are asked for: small fits are far slower when they fight for cores.
 _LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 os.environ.update(dict.fromkeys(_LIMITS, os.environ.get("RDIV_TEST_THREADS", "1")))
+os.environ["MPLBACKEND"] = "agg"  # plot() opens no window
 
 from collections.abc import Iterator  # noqa: E402
 from pathlib import Path  # noqa: E402
@@ -29,6 +31,14 @@ def no_fork() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fork", refuse)
         yield
+
+
+@pytest.fixture(autouse=True)
+def closed_figures() -> Iterator[None]:
+    """No figure outlives its test: pyplot keeps those that `plot()` opens, and warns at 20."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,13 @@
 """The documentation names all there is, is fresh, and holds no path of anybody's machine."""
 
+import inspect
 import re
 import subprocess
 from dataclasses import astuple
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import typer.main
@@ -121,3 +123,56 @@ def test_no_machine_paths_in_tracked_files() -> None:
         at = path.relative_to(ROOT)
         found += [f"{at}:{i}" for i, line in enumerate(lines, 1) if MACHINE_PATH.search(line)]
     assert not found, f"absolute paths of a machine at {found}"
+
+
+PACKAGES = (
+    "", ".samples", ".models", ".discrepancies", ".monitoring", ".noisy_labels", ".report",
+    ".reproduction", ".sources", ".studies", ".theory", ".errors",
+)  # fmt: skip
+BORROWED = re.compile(r"[Pp]arameters (?:and condition )?are (?:those of|the same)")
+
+
+def public_things() -> dict[str, Any]:
+    """Every public class and function, by the place of its code."""
+    found = {}
+    for name in PACKAGES:
+        package = import_module(f"rdiv{name}")
+        for public in package.__all__:
+            thing = getattr(package, public)
+            if inspect.isclass(thing) or inspect.isfunction(thing):
+                found[f"{thing.__module__}.{thing.__qualname__}"] = thing
+    return found
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^::: (\S+)", page, flags=re.M)
+    absent = [
+        name
+        for name in public_things()
+        if not any(name == entry or name.startswith(f"{entry}.") for entry in listed)
+    ]
+    assert not absent, f"add to docs/reference/api.md: {absent}"
+
+
+@pytest.mark.parametrize("name", sorted(public_things()))
+def test_docstrings_are_complete(name: str) -> None:
+    """An example (but for errors and protocols), every parameter, a sentence on every member."""
+    thing = public_things()[name]
+    text = inspect.getdoc(thing) or ""
+    if getattr(thing, "_is_protocol", False) or issubclass_of(thing, Exception):
+        assert text
+        return
+    borrowed = BORROWED.search(text)
+    for parameter in inspect.signature(thing).parameters:
+        assert borrowed or re.search(rf"^(?:.*, )?{parameter}\b", text, flags=re.M), parameter
+    assert ">>>" in text or "safetensors file" in text, f"{name} has no example"
+    members = vars(thing).items() if inspect.isclass(thing) else ()
+    for own, member in members:
+        code = getattr(member, "fget", None) or getattr(member, "__func__", member)
+        if inspect.isfunction(code) and not own.startswith("_"):
+            assert inspect.getdoc(code), f"{name}.{own} has no docstring"
+
+
+def issubclass_of(thing: Any, kind: type) -> bool:
+    return inspect.isclass(thing) and issubclass(thing, kind)

@@ -154,7 +154,7 @@ CELLS = (
     Cell("r-div ridge", numbers, lambda: RDivergence(Ridge())),
     Cell("r-div ridge, plain gap", numbers, lambda: RDivergence(Ridge(), studentize=False)),
     Cell("r-div boosting", classes, lambda: RDivergence(Boosting()), 2000),
-    Cell("r-div boosting, 5 folds", classes, lambda: RDivergence(CrossFit(Boosting(), 5)), 2000),
+    Cell("r-div boosting, 5 folds", classes, lambda: RDivergence(CrossFit(Boosting(), 5)), 500),
     Cell("r-div a user's pipeline", table, lambda: RDivergence(as_model(pipeline()))),
     Cell("r-div ridge, groups", grouped, lambda: RDivergence(Ridge())),
     Cell("r-div ridge, strata", paired, lambda: RDivergence(Ridge())),

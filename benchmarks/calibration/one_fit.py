@@ -2,23 +2,22 @@
 
     python benchmarks/calibration/one_fit.py --out docs/measured/calibration.md
 
-Each cell draws p and q from one distribution thousands of times. A cell that fails is run once
-more with new draws and four times as many, and that result stays.
+Each cell draws p and q from one distribution thousands of times, in parts of 250 draws that are
+kept in a journal: a run that was stopped goes on where it was. A cell that fails is run once more
+with new draws and four times as many, and that result stays.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -35,7 +34,10 @@ from benchmarks.calibration.checks import (
     null_pvalues,
 )
 
-CHUNK = 100
+from rdiv.studies.journal import resume_map
+
+PART = 250
+JOURNAL = Path(__file__).resolve().parents[1] / "studies/journals/calibration.jsonl"
 
 
 def main() -> None:
@@ -44,7 +46,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="markdown page to write")
     parser.add_argument("--share", type=float, default=1.0, help="share of the full counts to run")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--rows", type=Path, help="keep finished cells here, and continue from it")
+    parser.add_argument("--rows", type=Path, default=JOURNAL, help="the journal")
     args = parser.parse_args()
     cells = Cells(args.share, args.jobs, args.rows)
     lines = [*page(cells)]
@@ -62,40 +64,39 @@ def page(cells: Cells) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Cells:
-    """Runs cells, each once: finished ones are kept in a file if there is one."""
+    """Counts cells, each part of draws once: finished ones are in the journal."""
 
     share: float
     jobs: int
-    kept: Path | None
+    journal: Path
 
     def check(self, cell: Cell, sizes: tuple[int, int], fixed: bool) -> tuple[Check, str]:
-        """Counts of a cell and the verdict, from the file or from a run."""
-        name = f"{cell.name}, {sizes}, {'fixed' if fixed else 'fresh'}"
-        draws = max(CHUNK, round(cell.draws * self.share))
-        finished = [row for row in self._rows() if row["cell"] == name and row["draws"] >= draws]
-        if finished:
-            row = max(finished, key=lambda row: row["draws"])
-            return Check(row["draws"], row["rejections"], row["surprises"]), row["verdict"]
-        check, verdict = self._run(cell, sizes, fixed, draws)
-        if self.kept is not None:
-            row = {"cell": name, "verdict": verdict, **asdict(check)}
-            with self.kept.open("a") as file:
-                file.write(json.dumps(row) + "\n")
-        return check, verdict
-
-    def _rows(self) -> list[dict[str, Any]]:
-        if self.kept is None or not self.kept.exists():
-            return []
-        return [json.loads(line) for line in self.kept.read_text().splitlines()]
-
-    def _run(
-        self, cell: Cell, sizes: tuple[int, int], fixed: bool, draws: int
-    ) -> tuple[Check, str]:
-        check = _run(cell, sizes, fixed, range(draws), self.jobs)
+        """Counts of a cell and the verdict."""
+        draws = PART * max(1, round(cell.draws * self.share / PART))
+        check = self._count(cell, sizes, fixed, range(draws))
         if check.passed:
             return check, "holds"
-        check = _run(cell, sizes, fixed, range(draws, 5 * draws), self.jobs)
+        check = self._count(cell, sizes, fixed, range(draws, 5 * draws))
         return check, "holds (second run)" if check.passed else "FAILS"
+
+    def _count(self, cell: Cell, sizes: tuple[int, int], fixed: bool, draws: range) -> Check:
+        keys = [
+            {"cell": cell.name, "sizes": list(sizes), "fixed": fixed, "start": start}
+            for start in range(draws.start, draws.stop, PART)
+        ]
+        parts = resume_map(counted, keys, file=self.journal, n_jobs=self.jobs)
+        counts = np.sum([part["pvalues"] for part in parts], axis=0)
+        return check_pvalues(np.repeat(np.arange(1, len(counts) + 1), counts) / len(counts),
+                             len(counts) - 1)  # fmt: skip
+
+
+def counted(key: dict[str, Any]) -> dict[str, Any]:
+    """How many p-values of a part are 1/(B+1), 2/(B+1), ..., 1."""
+    cell, sizes = next(one for one in CELLS if one.name == key["cell"]), tuple(key["sizes"])
+    draws = range(key["start"], key["start"] + PART)
+    pvalues = null_pvalues(cell, sizes, draws, fixed_seed=key["fixed"])
+    places = np.rint(pvalues * (cell.resamples_at(sizes) + 1)).astype(int)
+    return {"pvalues": np.bincount(places, minlength=cell.resamples_at(sizes) + 2)[1:].tolist()}
 
 
 INTRO = """\
@@ -129,18 +130,6 @@ def _cells(cells: Cells) -> Iterator[str]:
                 seed, rows = "fixed" if fixed else "fresh", f"{sizes[0]} + {sizes[1]}"
                 counts = f"{seed} | {check.draws} | {_rates(check)}"
                 yield f"| {cell.name} | {rows} | {counts} | {verdict} |"
-
-
-def _run(cell: Cell, sizes: tuple[int, int], fixed: bool, draws: range, jobs: int) -> Check:
-    # Cells are named, not sent: their functions are local to the module.
-    chunks = [range(i, min(i + CHUNK, draws.stop)) for i in range(draws.start, draws.stop, CHUNK)]
-    place = CELLS.index(cell)
-    parts = Parallel(n_jobs=jobs)(delayed(_chunk)(place, sizes, fixed, chunk) for chunk in chunks)
-    return check_pvalues(np.concatenate(parts), cell.resamples_at(sizes))
-
-
-def _chunk(place: int, sizes: tuple[int, int], fixed: bool, draws: range) -> np.ndarray:
-    return null_pvalues(CELLS[place], sizes, draws, fixed_seed=fixed)
 
 
 def _rates(check: Check) -> str:

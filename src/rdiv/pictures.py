@@ -1,8 +1,8 @@
-"""Figures as SVG text: the same figure gives the same text; matplotlib's settings are kept."""
+"""New axes for plot(), and figures as SVG text; matplotlib's settings are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from rdiv.errors import MissingExtraError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SETTINGS", "new_axes", "svg_text"]
+__all__ = ["SETTINGS", "Line", "draw_spans", "new_axes", "new_panels", "svg_text"]
 
 SETTINGS: Mapping[str, Any] = {
     "svg.hashsalt": "rdiv",
@@ -66,17 +66,48 @@ def svg_text(
 
 
 def new_axes(width: float, height: float) -> Axes:
-    """Axes of a figure of their own, which belongs to no window, in inches.
+    """Axes of a new figure of pyplot, which notebooks and ``pyplot.show()`` display; in inches.
 
     Examples
     --------
     >>> print(new_axes(4, 2).figure.get_size_inches())
     [4. 2.]
     """
+    return new_panels(width, height)[0]
+
+
+def new_panels(
+    width: float, height: float, *, rows: int = 1, columns: int = 1, sharex: bool = False
+) -> tuple[Axes, ...]:
+    """All axes of a new figure of pyplot, from the upper left, line by line.
+
+    Examples
+    --------
+    >>> print(len(new_panels(4, 2, rows=2)))
+    2
+    """
     try:
-        from matplotlib.figure import Figure
+        from matplotlib import pyplot
     except ImportError:
         raise MissingExtraError(
             'plot() needs matplotlib; install it with pip install "rdiv[cli]".'
         ) from None
-    return Figure(figsize=(width, height), layout="constrained").subplots()
+    _, axes = pyplot.subplots(
+        rows, columns, squeeze=False, sharex=sharex, figsize=(width, height), layout="constrained"
+    )
+    return tuple(axes.flat)
+
+
+Line = tuple[str, float, float | None, float | None]
+"""A name, a value and the ends of its interval, if it has one."""
+
+
+def draw_spans(ax: Axes, lines: Sequence[Line]) -> None:
+    """One line per value, the first on top: a dot, its interval as a bar, and where 0 is."""
+    for place, (_, value, low, high) in enumerate(lines):
+        if low is not None and high is not None:
+            ax.plot([low, high], [place, place], color="C0", linewidth=2)
+        ax.plot([value], [place], "o", color="C0")
+    ax.axvline(0, color="0.6", linewidth=1)
+    ax.set_yticks(range(len(lines)), [name for name, *_ in lines])
+    ax.set_ylim(len(lines) - 0.5, -0.5)

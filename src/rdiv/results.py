@@ -1,9 +1,9 @@
-"""Results: frozen, printable, and the same as text, dictionary and JSON."""
+"""Results: frozen, printable, and the same as text, notebook view, dictionary and JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SCHEMA", "TwoSampleResult", "as_json", "plain"]
+__all__ = ["SCHEMA", "TwoSampleResult", "as_json", "html_table", "plain", "short_block"]
 
 SCHEMA = 2
 """Version of the documents that `to_dict` returns."""
@@ -97,7 +97,8 @@ class TwoSampleResult:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        headline, *lines = str(self).splitlines()
+        return short_block("Two-sample test", headline, lines)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The null distribution, and where the observed number lies in it.
@@ -181,3 +182,60 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value
+
+
+_BORDERS = {"worse": "#d1495b", "better": "#2a9d6f", "hidden": "#b8860b", "unclear": "#b8860b"}
+_CELL = 'style="text-align:left;vertical-align:top;padding:.15em 1em .15em 0;border:0"'
+
+
+def short_block(label: str, headline: str, lines: Iterable[str], *, tone: str = "none") -> str:
+    """A label, a sentence and lines ``label: value`` as HTML in the colours of the notebook.
+
+    Parameters
+    ----------
+    label, headline : str
+    lines : iterable of str
+    tone : str
+        Decides the colour of the border; its last word is "worse", "better", "hidden" or another.
+
+    Examples
+    --------
+    >>> print("<th scope='row'" in short_block("Test", "p < 0.05", ["seed: 0"]))
+    True
+    """
+    body = "".join(
+        f"<tr><th scope='row' {_CELL}>{escape(name)}</th><td {_CELL}>{escape(value)}</td></tr>"
+        if value
+        else f"<tr><td colspan='2' {_CELL}>{escape(name)}</td></tr>"
+        for name, _, value in (line.partition(": ") for line in lines)
+    )
+    border = _BORDERS.get(tone.split()[-1], "#7a8794")
+    return (
+        f'<div style="border-left:.3em solid {border};padding:.2em 0 .2em 1em;max-width:48em">'
+        f'<p style="margin:0;font-size:.9em">{escape(label)}</p>'
+        f'<p style="margin:.2em 0 .6em;font-size:1.15em;font-weight:600">{escape(headline)}</p>'
+        f'<table style="border-collapse:collapse">{body}</table></div>'
+    )
+
+
+def html_table(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Columns as an HTML table for a notebook; numbers with four digits.
+
+    Examples
+    --------
+    >>> print(html_table({"test": ["<r>"], "rate": [1 / 3]}).count("&lt;r&gt;"))
+    1
+    """
+    head = "".join(f"<th {_CELL}>{escape(name)}</th>" for name in columns)
+    rows = (
+        "".join(f"<td {_CELL}>{escape(_cell(value))}</td>" for value in values)
+        for values in zip(*columns.values(), strict=True)
+    )
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f'<table style="border-collapse:collapse"><tr>{head}</tr>{body}</table>'
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

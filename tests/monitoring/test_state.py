@@ -87,8 +87,9 @@ def test_frame_picture_and_words(state) -> None:
     frame = state.to_frame()
     assert frame.shape[0] == 6
     assert frame["name"].to_list()[0] == "d0"
-    figure = state.plot()
-    assert [axes.get_ylabel() for axes in figure.axes] == ["e-value", "gap in loss"]
+    panels = state.plot()
+    assert [axes.get_ylabel() for axes in panels] == ["e-value", "gap in loss"]
+    assert state.plot(panels) == panels
     assert "Alarm" in state._repr_html_()
     assert str(state).startswith("Alarm: losses have changed since d")
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +21,16 @@ from rdiv.models.linear import curvature
 from rdiv.models.protocol import check_losses, fit_model, is_held_out, losses_of
 from rdiv.names import spelled
 from rdiv.parallel.threads import one_thread
+from rdiv.pictures import draw_spans, new_axes
 from rdiv.remarks import IN_SAMPLE
-from rdiv.results import SCHEMA, as_json, plain
+from rdiv.results import SCHEMA, as_json, plain, short_block
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.grouping import Design
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.samples.sample import has_target
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["GapEstimate", "estimate_gap", "influence_numbers"]
 
@@ -61,6 +64,15 @@ class GapEstimate:
     model : str
     seed : int
     notes : mapping
+
+    Examples
+    --------
+    >>> import rdiv
+    >>> rng = np.random.default_rng(0)
+    >>> p, q = rng.normal(size=(200, 2)), 1.5 * rng.normal(size=(200, 2))
+    >>> found = rdiv.estimate_gap(p, q, model="gmm", rng=0)
+    >>> print(found.interval.low < found.gap < found.interval.high, found.estimand)
+    True fitted
     """
 
     gap: float
@@ -91,7 +103,22 @@ class GapEstimate:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        headline, *lines = str(self).splitlines()
+        return short_block("Estimate of a gap", headline, lines)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The gap with its interval.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Drawn on new ones without it.
+        """
+        ax = new_axes(6.4, 1.7) if ax is None else ax
+        draw_spans(ax, [("gap", self.gap, *self.interval)])
+        ax.set_xlabel("difference in mean loss, current minus reference")
+        ax.set_title(f"{100 * (1 - self.alpha):g} % interval, {self.method}")
+        return ax
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values, ready for JSON."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from rdiv.comparison.level_runs import FEWEST_LEVELS, LevelRun
 from rdiv.comparison.result import Comparison
-from rdiv.comparison.sentences import asymptotic_because, further_looks, level_remark
+from rdiv.comparison.sentences import asymptotic_because, further_looks, level_remark, tone
 from rdiv.comparison.verdicts import RISK_SHIFTS, VERDICTS, Direction, Verdict
 from rdiv.inference.multiplicity import Correction
-from rdiv.results import SCHEMA, as_json, plain
+from rdiv.results import SCHEMA, as_json, plain, short_block
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -223,9 +223,9 @@ class Comparisons:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from rdiv.report import short_block
-
-        return short_block(f"{len(self.tested)} {self.unit}s", self.headline(), self.details())
+        colour = tone(self.verdict, None)
+        label = f"{len(self.tested)} {self.unit}s"
+        return short_block(label, self.headline(), self.details(), tone=colour)
 
     def headline(self) -> str:
         """The finding in one sentence."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdiv.comparison import sentences
-from rdiv.pictures import new_axes
+from rdiv.pictures import Line, draw_spans, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rdiv.comparison.result import Comparison
 
 __all__ = ["plot_gaps", "plot_levels"]
-
-Line = tuple[str, float, float | None, float | None]
 
 
 def plot_gaps(found: Comparison, ax: Axes | None = None) -> Axes:
@@ -32,13 +30,7 @@ def plot_gaps(found: Comparison, ax: Axes | None = None) -> Axes:
     """
     lines = _lines(found)
     ax = new_axes(6.4, 1.2 + 0.5 * len(lines)) if ax is None else ax
-    for place, (_, value, low, high) in enumerate(lines):
-        if low is not None and high is not None:
-            ax.plot([low, high], [place, place], color="C0", linewidth=2)
-        ax.plot([value], [place], "o", color="C0")
-    ax.axvline(0, color="0.6", linewidth=1)
-    ax.set_yticks(range(len(lines)), [name for name, *_ in lines])
-    ax.invert_yaxis()
+    draw_spans(ax, lines)
     ax.set_xlabel(f"difference in {found.notes.get('loss', 'loss')}")
     ax.set_title(sentences.badge(found.verdict, found.direction))
     return ax

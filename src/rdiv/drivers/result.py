@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rdiv.drivers.contributions import Contributions
 from rdiv.inference.intervals import Estimate, Interval
+from rdiv.pictures import Line, draw_spans, new_axes
+from rdiv.results import short_block
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Drivers", "RowDriver", "SliceDriver", "UnusualRow", "WeightDriver"]
 
 _SHOWN = 3  # most rows, slices and columns each that the text lists
+_DRAWN = 12  # most columns or slices that a picture shows
 
 
 @dataclass(frozen=True)
@@ -247,6 +253,38 @@ class Drivers:
             named = ", ".join(f"{row.index} ({row.column})" for row in self.unusual[:_SHOWN])
             lines.append(f"rows of current unlike the reference: {named} (counted from 0)")
         return lines
+
+    def _repr_html_(self) -> str:
+        lines = self.lines("current")
+        headline = "" if lines else "No column, slice or row was found to carry a shift."
+        return short_block("What drives the shift", headline, lines)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """What each column adds to the inputs part of the gap, or else the gap in each slice.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Drawn on new ones without it.
+        """
+        lines: list[Line] = []
+        if self.columns is not None:
+            lines = [
+                (group.name, group.contribution, *(group.interval or (None, None)))
+                for group in self.columns.groups[:_DRAWN]
+            ]
+        title = "what new values of columns add to the mean loss"
+        if not lines:
+            title = "gap in mean loss inside slices"
+            lines = [
+                (found.condition, found.gap, *(found.interval or (None, None)))
+                for found in self.slices[:_DRAWN]
+            ]
+        ax = new_axes(6.4, 1.2 + 0.4 * len(lines)) if ax is None else ax
+        draw_spans(ax, lines)
+        ax.set_xlabel("difference in mean loss, current minus reference")
+        ax.set_title(title if lines else "neither columns nor slices were searched")
+        return ax
 
     def fields(self) -> dict[str, Any]:
         """All fields, for `rdiv.results.plain`."""

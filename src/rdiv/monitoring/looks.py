@@ -69,6 +69,17 @@ class Look:
         Which rows wait for labels; None where none does.
     same_as : str or None
         An earlier batch with the same content.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import polars as pl
+    >>> import rdiv
+    >>> losses = pl.DataFrame({"loss": np.random.default_rng(0).exponential(size=300)})
+    >>> monitor = rdiv.Monitor(losses, loss="loss", rng=0)
+    >>> look = monitor.update(monitor.start(), losses.head(50), name="monday").history[0]
+    >>> print(look.name, look.rows, look.alarm)
+    monday 50 False
     """
 
     name: str

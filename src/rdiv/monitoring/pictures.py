@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.errors import MissingExtraError
+from rdiv.pictures import new_panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from rdiv.monitoring.state import MonitorState
 
@@ -27,7 +26,7 @@ Colours = tuple[str, str, str]
 PLAIN: Colours = ("C0", "0.6", "C3")
 
 
-def plot_state(state: MonitorState) -> Figure:
+def plot_state(state: MonitorState, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
     """Draw the e-value with the alarm line, and the gap with its confidence sequence.
 
     Examples
@@ -36,20 +35,14 @@ def plot_state(state: MonitorState) -> Figure:
     >>> import rdiv
     >>> losses = pl.DataFrame({"loss": np.random.default_rng(0).exponential(size=300)})
     >>> monitor = rdiv.Monitor(losses, loss="loss", rng=0)
-    >>> print(len(monitor.update(monitor.start(), losses.head(150)).plot().axes))
+    >>> print(len(monitor.update(monitor.start(), losses.head(150)).plot()))
     2
     """
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError:
-        raise MissingExtraError(
-            'pictures need matplotlib; install it with pip install "rdiv[cli]".'
-        ) from None
-    figure, (above, below) = plt.subplots(2, 1, sharex=True, layout="constrained", figsize=(7, 5))
+    above, below = new_panels(7, 5, rows=2, sharex=True) if axes is None else axes
     paint_evidence(above, state, PLAIN)
     paint_gap(below, state, PLAIN)
     above.set_title(state.headline(), fontsize=10)
-    return figure
+    return above, below
 
 
 def paint_evidence(axes: Axes, state: MonitorState, colours: Colours) -> None:

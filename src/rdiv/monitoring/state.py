@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,10 @@ from rdiv.monitoring.looks import COLUMNS, SHOWN, Look, Watched
 from rdiv.monitoring.packing import sealed, unsealed
 from rdiv.monitoring.process import Process
 from rdiv.monitoring.words import details, headline, warnings_of
+from rdiv.results import short_block
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["SCHEMA", "MonitorState"]
 
@@ -243,11 +247,17 @@ class MonitorState:
         looks = self.history
         return new_frame({key: [getattr(look, key) for look in looks] for key in SHOWN})
 
-    def plot(self) -> Any:
-        """E-values and gaps over time, as a matplotlib figure."""
+    def plot(self, axes: Sequence[Axes] | None = None) -> tuple[Axes, ...]:
+        """E-values over time, and below them the gaps.
+
+        Parameters
+        ----------
+        axes : pair of matplotlib axes, optional
+            Drawn on new ones without it.
+        """
         from rdiv.monitoring.pictures import plot_state
 
-        return plot_state(self)
+        return plot_state(self, axes)
 
     def to_html(self, path: Any) -> None:
         """Write the page of this state; see `rdiv watch show --html`."""
@@ -269,9 +279,8 @@ class MonitorState:
         return "\n".join([self.headline(), *self.details(), *self.warnings])
 
     def _repr_html_(self) -> str:
-        from rdiv.report.pages import short_block
-
-        return short_block("Alarm" if self.alarm else "No alarm", self.headline(), self.details())
+        label, lines = "Alarm" if self.alarm else "No alarm", [*self.details(), *self.warnings]
+        return short_block(label, self.headline(), lines, tone="worse" if self.alarm else "none")
 
 
 def _as_tuple(value: Any) -> Any:

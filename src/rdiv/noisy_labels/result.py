@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.noisy_labels.posterior import Posterior
 from rdiv.noisy_labels.predictability import Predictability
-from rdiv.results import SCHEMA, as_json, plain
+from rdiv.pictures import new_axes
+from rdiv.results import SCHEMA, as_json, plain, short_block
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["LabelNoise", "NoiseRate", "estimate_rate"]
 
@@ -138,7 +141,31 @@ class LabelNoise:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        some = bool(self.suspected.any())
+        lines = self.details()
+        return short_block("Labels", self.headline(), lines, tone="hidden" if some else "none")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """How many rows have which loss: the suspected ones, and all others.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Drawn on new ones without it.
+        """
+        ax = new_axes(6.4, 3.2) if ax is None else ax
+        edges = np.histogram_bin_edges(self.losses, bins=40).tolist()
+        for name, rows, colour in (
+            ("not suspected", ~self.suspected, "0.7"),
+            ("suspected", self.suspected, "C3"),
+        ):
+            if rows.any():
+                ax.hist(self.losses[rows], bins=edges, color=colour, label=f"{name}: {rows.sum()}")
+        ax.set_yscale("log")
+        ax.set_xlabel("log loss of the given label")
+        ax.set_ylabel("rows")
+        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
+        return ax
 
     def headline(self) -> str:
         """The finding in one sentence."""

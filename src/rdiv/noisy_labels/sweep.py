@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,14 @@ from rdiv.noisy_labels.labelled import check_labels, check_pair
 from rdiv.noisy_labels.retraining import OBJECTIVES, retrain
 from rdiv.noisy_labels.splitting import SHARES, part_gap, top_rows
 from rdiv.parallel.threads import one_thread
+from rdiv.pictures import new_axes
+from rdiv.results import html_table
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.pool import Pool
 from rdiv.studies.journal import resume_map
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["NoiseSweep", "noise_sweep"]
 
@@ -40,6 +45,23 @@ class NoiseSweep:
         Each with ``kind rate trial share objective pretrained retrained precision_clean
         recall_clean precision_noisy recall_noisy discrepancy note``. Accuracies are of clean test
         rows; ``retrained`` is None where training diverged, and ``note`` says so.
+
+    Examples
+    --------
+    >>> rows = [
+    ...     {
+    ...         "objective": "weighted",
+    ...         "share": 0.2,
+    ...         "kind": "pair",
+    ...         "rate": 0.2,
+    ...         "trial": trial,
+    ...         **dict.fromkeys(_NUMBERS, 0.5),
+    ...         "retrained": 0.5 + trial / 10,
+    ...     }
+    ...     for trial in (1, 2)
+    ... ]
+    >>> print(round(NoiseSweep(rows).means()[0]["gain"], 2))
+    0.15
     """
 
     rows: list[Row] = field(repr=False)
@@ -53,6 +75,35 @@ class NoiseSweep:
         for row in self.rows:
             cells.setdefault((row["objective"], row["share"]), []).append(row)
         return [_mean(rows) for rows in cells.values()]
+
+    def _repr_html_(self) -> str:
+        means = self.means()
+        shown = ("objective", "share", "trials", "pretrained", "retrained", "gain", "gain_se")
+        return html_table({name: [mean[name] for mean in means] for name in shown})
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Accuracy on clean rows by the share that was treated as noisy, one curve an objective.
+
+        Bars are standard errors over trials; the dotted line is the accuracy before retraining.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Drawn on new ones without it.
+        """
+        ax = new_axes(6.4, 3.6) if ax is None else ax
+        means = [mean for mean in self.means() if mean["retrained"] is not None]
+        for name in dict.fromkeys(mean["objective"] for mean in means):
+            one = [mean for mean in means if mean["objective"] == name]
+            ax.errorbar(
+                [mean["share"] for mean in one], [mean["retrained"] for mean in one],
+                yerr=[mean["retrained_se"] or 0.0 for mean in one], capsize=2, label=name,
+            )  # fmt: skip
+        before = [row["pretrained"] for row in self.rows]
+        ax.axhline(float(np.mean(before)), color="0.5", linestyle=":", label="before retraining")
+        ax.set(xlabel="share treated as noisy", ylabel="accuracy on clean rows")
+        ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize="small")
+        return ax
 
 
 def noise_sweep(
@@ -112,6 +163,8 @@ def noise_sweep(
     ... )
     >>> print(len(found.rows), found.rows[0]["share"])
     2 0.2
+    >>> print(found.plot().get_xlabel())
+    share treated as noisy
     """
     check_settings(
         kind=kind, shares=shares, n_train=n_train, trials=trials, rng=seed, n_jobs=n_jobs, out=out

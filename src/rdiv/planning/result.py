@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from math import isinf
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rdiv.inference.intervals import Interval
-from rdiv.pictures import svg_text
-from rdiv.results import SCHEMA, as_json, plain
+from rdiv.pictures import new_axes, svg_text
+from rdiv.results import SCHEMA, as_json, plain, short_block
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Plan"]
 
@@ -85,7 +87,19 @@ class Plan:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return short_block("Plan", self.headline(), self.details())
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The power curve, or without a gap the smallest gap that is found, by rows.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Drawn on new ones without it.
+        """
+        ax = new_axes(5.2, 3.6) if ax is None else ax
+        self._draw(ax)
+        return ax
 
     def headline(self) -> str:
         """The plan in one sentence."""
@@ -153,7 +167,7 @@ class Plan:
         return as_json(self.to_dict())
 
     def to_svg(self) -> str:
-        """The power curve, or the smallest gap by rows, as SVG text."""
+        """The picture that `plot` draws, as SVG text."""
         return svg_text(lambda figure: self._draw(figure.subplots()), (5.2, 3.6))
 
     def _draw(self, axes: Any) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rdiv.report.pages import comparison_page, many_page, short_block, short_form
+from rdiv.report.pages import comparison_page, many_page, short_form
 from rdiv.report.provenance import InputFile, Provenance, versions
+from rdiv.results import short_block
 
 __all__ = [
     "InputFile",

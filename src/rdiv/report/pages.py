@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
-from html import escape
 from typing import TYPE_CHECKING, Any
 
-from rdiv.comparison.sentences import badge
+from rdiv.comparison.sentences import badge, tone
 from rdiv.errors import MissingExtraError
 from rdiv.report.comparison_view import comparison_view
 from rdiv.report.levels_view import many_view
 from rdiv.report.provenance import Provenance, versions
+from rdiv.results import short_block
 
 if TYPE_CHECKING:
     from rdiv.comparison.levels_result import Comparisons
     from rdiv.comparison.result import Comparison
 
-__all__ = ["comparison_page", "many_page", "render", "short_block", "short_form"]
+__all__ = ["comparison_page", "many_page", "render", "short_form"]
 
 
 def comparison_page(
@@ -51,7 +50,13 @@ def comparison_page(
 def many_page(
     found: Comparisons, *, provenance: Provenance | None = None, rows: bool = True
 ) -> str:
-    """Many comparisons as one page: all levels, then those that shifted; see `comparison_page`.
+    """Many comparisons as one page: all levels, then those that shifted.
+
+    Parameters
+    ----------
+    found : Comparisons
+    provenance, rows
+        See `comparison_page`.
 
     Examples
     --------
@@ -99,6 +104,10 @@ def _environment() -> Any:
 def short_form(found: Comparison) -> str:
     """A comparison as a small block of HTML: the verdict, then one line per number.
 
+    Parameters
+    ----------
+    found : Comparison
+
     Examples
     --------
     >>> import numpy as np
@@ -108,21 +117,7 @@ def short_form(found: Comparison) -> str:
     >>> print("No shift found" in short_form(found))
     True
     """
-    return short_block(badge(found.verdict, found.direction), found.headline(), found.details())
-
-
-def short_block(label: str, headline: str, lines: Iterable[str]) -> str:
-    """A label, a sentence and lines ``label: value`` as HTML in the colours of the notebook."""
-    cell = 'style="text-align:left;vertical-align:top;padding:.15em 1em .15em 0;border:0"'
-    body = "".join(
-        f"<tr><th scope='row' {cell}>{escape(name)}</th><td {cell}>{escape(value)}</td></tr>"
-        if value
-        else f"<tr><td colspan='2' {cell}>{escape(name)}</td></tr>"
-        for name, _, value in (line.partition(": ") for line in lines)
-    )
-    return (
-        '<div style="border-left:.3em solid currentColor;padding:.2em 0 .2em 1em;max-width:48em">'
-        f'<p style="margin:0;font-size:.9em">{escape(label)}</p>'
-        f'<p style="margin:.2em 0 .6em;font-size:1.15em;font-weight:600">{escape(headline)}</p>'
-        f'<table style="border-collapse:collapse">{body}</table></div>'
+    verdict, way = found.verdict, found.direction
+    return short_block(
+        badge(verdict, way), found.headline(), found.details(), tone=tone(verdict, way)
     )

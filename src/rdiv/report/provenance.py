@@ -26,6 +26,11 @@ class InputFile:
     sha256 : str
     size : int
         In bytes.
+
+    Examples
+    --------
+    >>> print(InputFile("reference", "march.csv", "ab" * 32, 1024).name)
+    march.csv
     """
 
     role: str

@@ -55,6 +55,11 @@ class Run:
         The parts that were asked for; none means all.
     sizes : tuple of int
         The rows a side that were asked for; none means those of the scale.
+
+    Examples
+    --------
+    >>> print(Run(scale="laptop", sizes=(200,)).seed)
+    0
     """
 
     scale: Scale = "smoke"
@@ -70,7 +75,20 @@ class Run:
 
 @dataclass(frozen=True)
 class PlanLine:
-    """One piece of the work: what, how many trials, and about how long one takes on one core."""
+    """One piece of the work: what, how many trials, and about how long one takes on one core.
+
+    Parameters
+    ----------
+    what : str
+    trials : int
+    seconds : float
+        Of one trial.
+
+    Examples
+    --------
+    >>> print(PlanLine("r-div at 100", 20, 0.5).trials)
+    20
+    """
 
     what: str
     trials: int
@@ -80,6 +98,13 @@ class PlanLine:
 @dataclass(frozen=True)
 class Plan:
     """What a table takes at a scale.
+
+    Parameters
+    ----------
+    table : str
+    scale : {"smoke", "laptop", "paper"}
+    about : str
+    lines : tuple of PlanLine
 
     Examples
     --------

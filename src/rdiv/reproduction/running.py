@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from rdiv.errors import InputError, InputFileError
 from rdiv.names import chosen_from
 from rdiv.reproduction.protocol import Line, Run, Scale, Table, as_scale
+from rdiv.results import html_table
 from rdiv.whole_files import write_whole_file
 
 __all__ = ["Reproduced", "as_csv", "command", "narrowed", "read_csv", "reproduce", "write"]
@@ -73,6 +75,13 @@ class Reproduced:
     run : Run
     lines : list of dict
         One for each test in each cell, the paper's number beside ours.
+
+    Examples
+    --------
+    >>> import rdiv
+    >>> table = rdiv.reproduction.BY_NAME["blob"]
+    >>> print(Reproduced(table, Run(seed=7), []).to_dict()["seed"])
+    7
     """
 
     table: Table
@@ -87,9 +96,17 @@ class Reproduced:
         made = f"Made by `{command_of(self.table.name, self.run)}`."
         return f"# {self.table.about}\n\n{made}\n\n{self.table.markdown(self.lines)}"
 
+    def _repr_html_(self) -> str:
+        columns = {name: [line[name] for line in self.lines] for name in self.lines[0]}
+        return f"<p>{escape(self.table.about)}</p>{html_table(columns)}"
+
     def to_csv(self) -> str:
         """The lines as CSV text."""
         return as_csv(self.lines)
+
+    def to_svg(self) -> str:
+        """The table as a picture, as SVG text."""
+        return self.table.figure(self.lines)
 
     def to_dict(self) -> dict[str, Any]:
         """The lines as a document; times are left out, so that a seed gives the same bytes."""
@@ -168,7 +185,7 @@ def write(found: Reproduced, folder: str | Path) -> None:
     texts = {
         f"{found.table.name}.csv": found.to_csv(),
         f"{found.table.name}.md": found.to_markdown(),
-        f"{found.table.name}.svg": found.table.figure(found.lines),
+        f"{found.table.name}.svg": found.to_svg(),
     }
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)

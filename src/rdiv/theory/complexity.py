@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdiv.errors import InputError
 from rdiv.parallel.threads import one_thread
+from rdiv.results import short_block
 from rdiv.row_blocks import cut_sizes, rows_within
 from rdiv.samples.pooling import resolve_seed
 from rdiv.theory.paper_bounds import check_norms
@@ -143,6 +144,12 @@ class Complexity:
     exact : bool
         Whether every supremum is exact. If not (ascent over networks), the suprema are lower
         bounds, and so is the value.
+
+    Examples
+    --------
+    >>> print(Complexity(0.5, 0.49, 0.51, 0.95, 1000, True))
+    complexity 0.5, 95 % interval 0.49 to 0.51
+    1000 draws of signs
     """
 
     value: float
@@ -151,6 +158,17 @@ class Complexity:
     confidence: float
     draws: int
     exact: bool
+
+    def __str__(self) -> str:
+        kind = "" if self.exact else " at least"
+        return (
+            f"complexity{kind} {self.value:.4g}, {100 * self.confidence:g} % interval "
+            f"{self.low:.4g} to {self.high:.4g}\n{self.draws} draws of signs"
+        )
+
+    def _repr_html_(self) -> str:
+        headline, *lines = str(self).splitlines()
+        return short_block("Rademacher complexity", headline, lines)
 
 
 def rademacher_complexity(

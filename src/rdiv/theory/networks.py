@@ -85,7 +85,21 @@ _ACTIVATIONS = ("ReLU", "LeakyReLU", "Identity", "Flatten", "Dropout")  # 1-Lips
 
 
 class NetworkNorms(NamedTuple):
-    """What the bounds need of a network."""
+    """What the bounds need of a network.
+
+    Parameters
+    ----------
+    norms : tuple of float
+        Frobenius norm of the weights of every layer.
+    outputs : int
+    biased : bool
+        Whether any layer has biases.
+
+    Examples
+    --------
+    >>> print(NetworkNorms((1.0, 2.0), 1, False).radius(3.0))
+    3.0
+    """
 
     norms: tuple[float, ...]
     outputs: int
@@ -136,6 +150,13 @@ def network_norms(network: Any) -> NetworkNorms:
     network : torch module or path of a safetensors file
         In a file, matrices named ``NAME.weight`` with biases ``NAME.bias``, taken in the natural
         order of the names. Nothing in a file is executed.
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> found = network_norms(nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)))
+    >>> print(len(found.norms), found.outputs, found.biased)
+    2 2 True
     """
     if isinstance(network, str | os.PathLike):
         layers = _layers_of_file(read_weights(network))

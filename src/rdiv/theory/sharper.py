@@ -168,6 +168,10 @@ def sharp_conditional_bound(
 def sharp_limit_bound(*, l_divergence: float) -> float:
     """Upper bound of the limit of the estimate as the samples grow: the L-divergence.
 
+    Parameters
+    ----------
+    l_divergence : float
+
     Notes
     -----
     The estimate is the gap of one hypothesis, up to a term that vanishes with n.
