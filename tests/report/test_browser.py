@@ -173,3 +173,30 @@ def test_print_keeps_every_chart_and_the_verdict(
     assert kept == charts >= 3
     assert paper == "rgb(255, 255, 255)"  # also for somebody who reads in the dark
     assert printed(driver).startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("name", ["found", "dated", "many", "models"])
+def test_every_number_explains_itself_without_a_script(
+    driver: Any, files: dict[str, Path], name: str
+) -> None:
+    show(driver, files[name])
+    boxes = driver.find_elements("css selector", ".numbers > div")
+    assert len(boxes) >= 4
+    for box in boxes:
+        label = box.find_element("css selector", "dt").text
+        mark = box.find_element("css selector", ".meaning summary")
+        told = box.find_element("css selector", ".meaning p")
+        assert label in mark.get_attribute("aria-label")
+        assert not told.is_displayed()
+        mark.send_keys(" ")  # by keyboard
+        assert told.is_displayed()
+        assert len(told.text) > 20
+        mark.send_keys(" ")
+
+
+def test_print_has_the_list_of_words_and_no_button(driver: Any, files: dict[str, Path]) -> None:
+    show(driver, files["found"])
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    shown = "return document.querySelector(arguments[0]).getBoundingClientRect().height"
+    assert driver.execute_script(shown, ".terms dl dd") > 0
+    assert driver.execute_script(shown, ".meaning") == 0

@@ -36,6 +36,10 @@ ASSUMPTION = (
 NO_RELATION = (
     "no current row has a label, so a changed relation between inputs and target cannot be seen"
 )
+_NOTHING_EXPECTED = (
+    "Look at the columns that moved: the current rows are where the reference has too few rows to "
+    "expect anything. Label some of them, drawn at random."
+)
 MUCH_OUTSIDE = 0.05
 """From this share of current rows outside what part A covers on, the words warn."""
 
@@ -100,6 +104,11 @@ def no_expected_finding(found: Comparison, model: str, loss: str) -> str:
     """The verdict "no shift" where no current row has a label."""
     gap = found.smallest_detectable_gap
     unseen = "A changed relation between inputs and target cannot be seen without labels."
+    if found.gap is None:
+        return (
+            f"No expected risk shift found for {model}, but the inputs of the samples do not "
+            f"overlap enough to say which {loss} to expect. {unseen}"
+        )
     if isinf(gap):
         return f"No expected risk shift found for {model}. {unseen}"
     return (
@@ -110,15 +119,12 @@ def no_expected_finding(found: Comparison, model: str, loss: str) -> str:
 
 def expected_advice(found: Comparison) -> str:
     """What to do where no current row has a label."""
+    if found.gap is None:
+        return _NOTHING_EXPECTED
     if found.verdict == "no shift":
         return (
             "Nothing was found to act on. That is not equality: a changed relation between inputs "
             "and target shows in labels alone. Label some current rows, drawn at random, to see it."
-        )
-    if found.gap is None:
-        return (
-            "Look at the columns that moved: the current rows are where the reference has too few "
-            "rows to expect anything. Label some of them, drawn at random."
         )
     if found.direction == "better":
         return (
@@ -150,14 +156,19 @@ def expected_gap_lines(found: Comparison, loss: str, model: str) -> list[str]:
     return [*lines, *([] if words is None else [f"support: {words}"])]
 
 
+def _percent(share: float) -> str:
+    """A share with two digits, and with three where it is all there is."""
+    return f"{100 * share:.{2 if share < 0.995 else 3}g} %"
+
+
 def support_words(found: Comparison) -> str | None:
     """How much of current lies outside what part A covers, and the gap on the rest."""
     expected = found.expected
     if expected is None or expected.outside is None or expected.outside_reference is None:
         return None
     text = (
-        f"{100 * expected.outside:.2g} % of current lies outside what the reference covers (of "
-        f"held-out reference rows {100 * expected.outside_reference:.2g} %)"
+        f"{_percent(expected.outside)} of current lies outside what the reference covers (of "
+        f"held-out reference rows {_percent(expected.outside_reference)})"
     )
     if expected.covered_gap is None or expected.gap == expected.covered_gap:
         return text

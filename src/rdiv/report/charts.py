@@ -40,6 +40,7 @@ def null_chart(result: Document, whose: str, key: str = "null") -> Chart:
     return draw(
         paint,
         key=key,
+        term="Random permutations",
         title=f"Gap of the {whose} under random permutations",
         description=f"Histogram of the gap in standard errors under {len(null)} random "
         f"permutations of the rows: the largest is {amount(highest)}. Observed: {said}, p = "
@@ -79,6 +80,7 @@ def loss_chart(losses: Document, whose: str, key: str = "losses") -> Chart:
     return draw(
         paint,
         key=key,
+        term="Loss",
         title=f"Losses of the {whose} on both samples",
         description=f"Two histograms{scale}. Median loss: {amount(medians[0])} on reference, "
         f"{amount(medians[1])} on current; a table of quantiles follows.",

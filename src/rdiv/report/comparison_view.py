@@ -41,7 +41,7 @@ def comparison_view(
         "warnings": first_screen.warned(found.warnings),
         "advice": found.advice,
         "numbers": first_screen.numbers(found),
-        "terms": first_screen.terms(),
+        "terms": first_screen.terms(found.labels),
         "statements": [sentence(test.statement()) for test in margins],
         "split": split_chart(found),
         "no_split": no_split(found),

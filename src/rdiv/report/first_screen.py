@@ -9,6 +9,7 @@ from rdiv.comparison.sentences import asymptotic_because, asymptotic_words
 from rdiv.remarks import IN_SAMPLE
 from rdiv.report.labels_view import expected_facts, labels_fact
 from rdiv.report.provenance import Provenance
+from rdiv.report.terms import COMPARISON_WORDS, MISSING_LABEL_WORDS, word_list
 from rdiv.report.wording import amount, count, probability, sentence, shorten, signed, visible
 
 if TYPE_CHECKING:
@@ -23,42 +24,6 @@ MOST_WARNINGS = 12
 _NAMED_FILES = 3  # current files that are named at the top
 
 Fact = dict[str, str]
-
-_TERMS = {
-    "Model in use": "The model whose quality you want to know about. It was given, or rdiv trained "
-    "it on part of the reference; it has not seen the current data. Its gap is its mean loss on "
-    "current minus its mean loss on reference, so a positive gap is worse.",
-    "Shared gap": "The same difference for one model that was trained on both samples. It is what "
-    "remains when the model knows the current data too.",
-    "Retraining": "How the loss changes, row by row, when the model in use is replaced by the "
-    "shared model. Below 0 the shared model is better.",
-    "Risk shift, hidden shift": "A risk shift: the mean loss of the model in use changed. A hidden "
-    "shift: that was not shown, but the samples differ for a model trained on both, or would train "
-    "different models. Kind not established: all questions together show a difference, none of "
-    "them does alone.",
-    "Expected risk shift": "No current row has a label, and the loss to be expected from inputs "
-    "and predictions differs. The expected gap is the real one if the relation between inputs and "
-    "target is still that of the reference.",
-    "Inputs or relation": "The gap of the model in use in two parts, which sum to it. Explained by "
-    "the inputs that moved: the gap if the relation between inputs and target had stayed as it is "
-    "in the reference. The relation changed: the rest, where the loss is another one at equal "
-    "inputs. A part whose interval covers 0 was not shown.",
-    "No overlap": "Hardly any reference row is like the current rows, so that nothing can be "
-    "compared at equal inputs, and the gap is not split.",
-    "Contribution, correction": "How much of the inputs part goes with the new values of a column, "
-    "or of columns that go together. The correction completes the sum: it could not be assigned to "
-    "a single column.",
-    "Moved": "A column of the inputs has other values in current than in reference. Whether the "
-    "model minds is another question, so this is not part of the verdict.",
-    "Smallest detectable gap": "With this many rows, a true gap of this size is found with "
-    "80 % probability. Smaller ones are often missed.",
-    "Asymptotic interval": "An interval that may miss more often than it says, because a side has "
-    "few rows, because a few rows carry most of its losses, or because these have a heavy tail. "
-    "The p-value does not need it.",
-    "p-value, adjusted p-value": "How often chance alone gives at least such a difference when "
-    "nothing has changed. Several questions are asked, and each gives chance another try: the "
-    "adjusted p-value accounts for that.",
-}
 
 
 def about(found: Comparison, provenance: Provenance) -> list[Fact]:
@@ -111,9 +76,10 @@ def warned(warnings: tuple[str, ...]) -> list[str]:
     return shown + ([f"{count(left)} more warnings are in the JSON."] if left else [])
 
 
-def terms() -> list[Fact]:
-    """What the words of the first screen mean."""
-    return [{"term": term, "meaning": meaning} for term, meaning in _TERMS.items()]
+def terms(labels: str | None) -> list[Fact]:
+    """What the words of the first screen mean; `labels` says how many current rows have one."""
+    missing = MISSING_LABEL_WORDS if labels in {"none", "some"} else ()
+    return word_list((*COMPARISON_WORDS, *missing))
 
 
 def numbers(found: Comparison) -> list[Fact]:
@@ -173,11 +139,14 @@ def _span(found: Comparison, name: str) -> str:
 
 
 def _retraining(found: Comparison) -> Fact:
-    label, won = "Retraining changes the loss", found.retraining
+    label, won = "Retraining", found.retraining
     if won is None:
         return _fact(label, "not measured", _why_no_retraining(found))
-    hint = f"on current, {_change(won.current)}; on reference {signed(-won.reference.value, 3)}"
-    return _fact(label, signed(-won.current.value, 3), f"{hint}, {_change(won.reference)}")
+    hint = (
+        f"change of the loss on current, {_change(won.current)}; on reference "
+        f"{signed(-won.reference.value, 3)}, {_change(won.reference)}"
+    )
+    return _fact(label, signed(-won.current.value, 3), hint)
 
 
 def _change(won: Estimate) -> str:

@@ -84,7 +84,7 @@ def many_view(found: Comparisons, provenance: Provenance, *, rows: bool) -> dict
         "warnings": first_screen.warned(found.warnings),
         "advice": _advice(found, len(shifted)),
         "numbers": _numbers(found, len(shifted)),
-        "terms": first_screen.terms(),
+        "terms": first_screen.terms(_one(found.tested[0]).labels),
         "chart": _chart(found, open_),
         "levels": level_table(found, open_, caption=_caption(found, open_)),
         "others": _others(found, [level for level in tested if level not in open_]),

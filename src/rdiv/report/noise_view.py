@@ -134,7 +134,7 @@ def _loss_chart(found: LabelNoise) -> Chart:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.set(xlabel="loss of the given label", ylabel="rows")
         axes.grid(axis="y", color=GRID, linewidth=0.6)
-        axes.legend(loc="upper right", fontsize=9)
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, fontsize=9, borderpad=0)
 
     return draw(
         paint,

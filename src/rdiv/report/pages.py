@@ -10,6 +10,7 @@ from rdiv.errors import MissingExtraError
 from rdiv.report.comparison_view import comparison_view
 from rdiv.report.levels_view import many_view
 from rdiv.report.provenance import Provenance, versions
+from rdiv.report.terms import MEANINGS
 from rdiv.results import short_block
 
 if TYPE_CHECKING:
@@ -92,13 +93,15 @@ def _environment() -> Any:
         raise MissingExtraError(
             'the report needs jinja2; install it with pip install "rdiv[cli]".'
         ) from None
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("rdiv", "report/templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["meanings"] = MEANINGS
+    return environment
 
 
 def short_form(found: Comparison) -> str:

@@ -88,6 +88,7 @@ def split_chart(found: Comparison, key: str = "split") -> Chart | None:
     told = " ".join(split_sentences(found))
     return draw(
         paint,
+        term="Inputs or relation",
         key=key,
         title="Why: other inputs, or another relation?",
         description=f"One bar of two parts, which sum to the gap, {signed(total, 3)}. {told}",

@@ -81,6 +81,8 @@ class Chart(NamedTuple):
         The text below the picture.
     svg : str
         Markup that holds escaped text only.
+    term : str
+        The word of `rdiv.report.terms` that is explained below it, if any.
     """
 
     key: str
@@ -88,6 +90,7 @@ class Chart(NamedTuple):
     description: str
     caption: str
     svg: str
+    term: str = ""
 
 
 def draw(
@@ -99,6 +102,7 @@ def draw(
     caption: str,
     height: float = 2.2,
     width: float = WIDTH,
+    term: str = "",
 ) -> Chart:
     """Let a function paint one pair of axes and return the picture as inline SVG.
 
@@ -106,7 +110,7 @@ def draw(
     ----------
     paint : callable
         Gets the axes.
-    key, title, description, caption : str
+    key, title, description, caption, term : str
         See `Chart`.
     height, width : float
         In inches.
@@ -131,7 +135,7 @@ def draw(
             style=_STYLE,
             metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
         )
-    return Chart(key, title, description, caption, _inline(text, key, title, description))
+    return Chart(key, title, description, caption, _inline(text, key, title, description), term)
 
 
 def _inline(svg: str, key: str, title: str, description: str) -> str:

@@ -42,7 +42,7 @@ _EXPECTED = "Is another mean loss of the model in use to be expected, from input
 
 
 class Head(NamedTuple):
-    """A column's head; ``kind`` is ``n`` for numbers, ``wide``, ``mid`` and ``key`` for text."""
+    """A column's head; ``kind`` is ``n``, ``span`` (an interval), ``wide``, ``mid`` or ``key``."""
 
     text: str
     kind: str = ""
@@ -154,8 +154,8 @@ def _part(value: float, total: float) -> str:
 def slices(found: Sequence[SliceDriver], *, relation: bool = False) -> Table:
     """The conditions where the gap, or with `relation` the loss at equal inputs, changed."""
     what = "Change" if relation else "Gap"
-    heads = [Head("Slice", "wide"), Head(f"{what} inside", "n"), Head("Interval", "n")]
-    heads += [Head(f"{what} outside", "n")] + ([Head("Weighted", "n")] if relation else [])
+    heads = [Head("Slice", "wide"), Head(f"{what} inside", "n"), Head("Interval", "span")]
+    heads += [Head(f"{what} outside", "n")] + ([Head("Weighted", "span")] if relation else [])
     heads += [Head("of reference", "n"), Head("of current", "n")]
     lines = [
         (

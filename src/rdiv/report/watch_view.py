@@ -11,6 +11,7 @@ from rdiv.report.pages import render
 from rdiv.report.provenance import Provenance, versions
 from rdiv.report.svg import ACCENT, CURRENT, GRID, SOFT, Chart, draw
 from rdiv.report.tables import Head, Table
+from rdiv.report.terms import ALARM_WORDS, word_list
 from rdiv.report.wording import amount, count, percent, probability, sentence, shorten, signed
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def watch_view(state: MonitorState, provenance: Provenance) -> dict[str, Any]:
         "warnings": [shorten(text, 300) for text in state.warnings[-5:]],
         "advice": _advice(state),
         "numbers": _numbers(state),
+        "terms": word_list(ALARM_WORDS),
         "charts": [_evidence_chart(state), _gap_chart(state)] if some else [],
         "looks": _looks(state) if some else None,
         "methods": methods(state),

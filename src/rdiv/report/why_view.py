@@ -83,10 +83,14 @@ def driver_parts(found: Comparison, *, rows: bool, key: str = "drivers") -> list
     return kept
 
 
-def _part(title: str, notes: list[str], *, folded: str = "") -> Part:
-    """A part of the section; `folded` is what its summary says where it is folded away."""
+def _part(title: str, notes: list[str], *, term: str, folded: str = "") -> Part:
+    """A part of the section; `folded` is what its summary says where it is folded away.
+
+    `term` is the word of `rdiv.report.terms` that the part explains.
+    """
     said = [shorten(sentence(note), 500) for note in notes]
-    return {"title": title, "notes": said, "chart": None, "table": None, "folded": folded}
+    empty: Part = {"chart": None, "table": None}
+    return {"title": title, "notes": said, "folded": folded, "term": term, **empty}
 
 
 def _note(drivers: Drivers, *names: str) -> list[str]:
@@ -97,10 +101,11 @@ def _columns(found: Comparison, drivers: Drivers, key: str) -> Part:
     title, shown = "Columns behind the inputs part", inputs_matter(found)
     notes = _note(drivers, "columns")
     if drivers.columns is None:
-        return _part(title, notes)
+        return _part(title, notes, term="Contribution, correction")
     part = _part(
         title,
         notes if shown else [_NOT_SHOWN, *notes],
+        term="Contribution, correction",
         folded="" if shown else "Columns: the inputs part was not shown",
     )
     whole = found.leading_interval
@@ -115,17 +120,17 @@ def _relation(found: Comparison, drivers: Drivers, key: str) -> Part:
     """Slices at equal inputs; where no inputs are equal there are none to show."""
     title, slices = "Where the relation changed: slices at equal inputs", drivers.relation_slices
     if found.split is None:
-        return _part(title, [])
+        return _part(title, [], term="Slices")
     notes = _note(drivers, "relation")
     if not slices:
-        return _part(title, notes)
+        return _part(title, notes, term="Slices")
     for said in _note(drivers, "slices"):  # said once is enough
         notes = [
             note.replace(said, "found and tested as the slices of the gap below") for note in notes
         ]
     confirmed = drivers.confirmed_relation_slices()
     folded = "" if confirmed else "Slices at equal inputs: none was confirmed"
-    part = _part(title, [_CHANGED, *notes], folded=folded)
+    part = _part(title, [_CHANGED, *notes], term="Slices", folded=folded)
     part["table"] = tables.slices(slices, relation=True)
     part["chart"] = slice_chart(slices, drivers.alpha, f"{key}-relation", relation=True)
     return part
@@ -135,9 +140,9 @@ def _slices(drivers: Drivers, whose: str, key: str) -> Part:
     """Open where a slice was confirmed: a search always finds some."""
     title, notes = f"Slices of the gap of the {whose}", _note(drivers, "slices")
     if not drivers.slices:
-        return _part(title, notes)
+        return _part(title, notes, term="Slices")
     folded = "" if drivers.confirmed_slices() else "Slices of the gap: none was confirmed"
-    part = _part(title, notes, folded=folded)
+    part = _part(title, notes, term="Slices", folded=folded)
     part["table"] = tables.slices(drivers.slices)
     part["chart"] = slice_chart(drivers.slices, drivers.alpha, f"{key}-slices")
     return part
@@ -147,23 +152,25 @@ def _weights(drivers: Drivers) -> Part:
     """Open where a column was shown to want another weight, folded otherwise."""
     title, notes = "Columns that would get another weight", _note(drivers, "weights")
     if not drivers.weights:
-        return _part(title, notes)
+        return _part(title, notes, term="Weights")
     folded = "" if drivers.confirmed_weights() else "Weights: no column was shown to want another"
-    part = _part(title, [_WEIGHTS, *notes], folded=folded)
+    part = _part(title, [_WEIGHTS, *notes], term="Weights", folded=folded)
     part["table"] = tables.weights(drivers.weights)
     return part
 
 
 def _unusual(drivers: Drivers, rows: bool) -> Part:
     """Rows far from the reference; the note alone where there are no more than by chance."""
-    part = _part("Rows unlike the reference", _note(drivers, "unusual"))
+    part = _part(
+        "Rows unlike the reference", _note(drivers, "unusual"), term="Unlike the reference"
+    )
     part["table"] = tables.unusual(drivers.unusual) if drivers.unusual and rows else None
     return part
 
 
 def _rows(drivers: Drivers, rows: bool) -> Part:
     if not rows:
-        return _part("Rows", ["rows were left out of this page on purpose"])
-    part = _part("Rows", _note(drivers, "rows"))
+        return _part("Rows", ["rows were left out of this page on purpose"], term="Share of a row")
+    part = _part("Rows", _note(drivers, "rows"), term="Share of a row")
     part["table"] = tables.rows(drivers.rows) if drivers.rows else None
     return part
