@@ -67,13 +67,13 @@ def test_every_generator_is_known() -> None:
     assert checking - {"docs"} == set(GENERATORS)
 
 
-@pytest.mark.parametrize("name", ["readme_picture", "contact_sheet"])
+@pytest.mark.parametrize("name", ["demo_picture", "contact_sheet"])
 def test_what_is_stale_is_noticed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tool = import_module(f"tools.{name}")
     monkeypatch.setattr(tool, "TARGET", tmp_path / tool.TARGET.name)
-    if name == "readme_picture":
+    if name == "demo_picture":
         monkeypatch.setattr(tool, "picture", lambda: "<text>new</text>")
         tool.TARGET.write_text("<text>old</text>")
     else:

@@ -31,6 +31,11 @@ def test_scanner(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.trains
+def test_customers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not stale("customers"), capsys.readouterr().err
+
+
+@pytest.mark.trains
 @pytest.mark.data
 @pytest.mark.usefixtures("data_dir")
 def test_employment(capsys: pytest.CaptureFixture[str]) -> None:

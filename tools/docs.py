@@ -20,7 +20,7 @@ GENERATORS = (
     "cli_pages",
     "licence_table",
     "name_tables",
-    "readme_picture",
+    "demo_picture",
     "score_picture",
     "contact_sheet",
     "tutorials",

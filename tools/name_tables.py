@@ -68,7 +68,7 @@ def model_table() -> str:
 
 def discrepancy_table() -> str:
     """One row for each discrepancy."""
-    header = "Name, Class, Compares, `model=`, Learns from labels, Cost, Sees, Reference"
+    header = "Name, Class, Compares, `model=`, Learns from origins, Cost, Sees, Reference"
     return table(
         header,
         [

@@ -1,4 +1,4 @@
-"""Take the picture of a report for the README: docs/assets/report.png. It needs a browser.
+"""Take the picture of a report for README and guide: docs/assets/report.png. It needs a browser.
 
 python tools/report_picture.py
 
@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "assets" / "report.png"
-WIDTH, HEIGHT, COLOURS = 1040, 1000, 256
+WIDTH, COLOURS = 1040, 256
 
 
 def page(folder: Path) -> Path:
@@ -44,9 +44,12 @@ def main() -> int:
         return 1
     with TemporaryDirectory() as folder, browser() as driver:
         show(driver, page(Path(folder)), width=WIDTH)
+        ends = driver.execute_script(
+            "return document.querySelector('.terms').getBoundingClientRect().bottom"
+        )
         driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
-            {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1.5, "mobile": False},
+            {"width": WIDTH, "height": int(ends) + 12, "deviceScaleFactor": 1.5, "mobile": False},
         )
         taken = driver.get_screenshot_as_png()
     image = Image.open(io.BytesIO(taken)).convert("RGB")

@@ -13,7 +13,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tools.readme_picture import write_or_check
+from tools.demo_picture import write_or_check
 
 from rdiv.discrepancies import Score
 from rdiv.inference.engine import PermutationSettings, permute

@@ -2,15 +2,21 @@
 
 python tools/site_check.py [FOLDER]
 
-FOLDER is where mkdocs has put the site, by default ``site``. Without a browser nothing is checked,
-and it says so.
+FOLDER is where mkdocs has put the site, by default ``site``; it is served on this machine alone,
+because from a disk neither the search nor the dark colours work. Without a browser nothing is
+checked, and it says so.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -31,27 +37,69 @@ return [wide, cut, broken];
 """
 
 
-def faults_of(driver: Any, page: Path, width: int) -> list[str]:
+DARK = """
+const light = c => { const v = c.match(/[\\d.]+/g).slice(0, 3).map(x => x / 255);
+  return .2126 * v[0] + .7152 * v[1] + .0722 * v[2]; };
+const style = getComputedStyle(document.querySelector('.md-main').closest('body'));
+return [light(style.backgroundColor), light(style.color)];
+"""
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a folder, for this machine alone."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def faults_of(driver: Any, home: str, page: str, width: int) -> list[str]:
     """What is wrong with one page at one width."""
-    from tests.report.browser import show
+    from tests.report.browser import visit
 
     driver.get_log("browser")
     driver.get_log("performance")
-    show(driver, page, width=width)
+    visit(driver, home + page, width=width)
     wide, cut, broken = driver.execute_script(CUT)
     found = ["scrolls sideways"] if wide else []
     found += [f"cut off: {text!r}" for text in cut]
     found += [f"no picture at {source}" for source in broken]
-    errors = [entry["message"] for entry in driver.get_log("browser")]
-    found += [f"error: {text}" for text in errors if not _harmless(text)]
+    found += [f"error: {entry['message']}" for entry in driver.get_log("browser")]
     sent = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     asked = {m["params"]["request"]["url"] for m in sent if m["method"].endswith("WillBeSent")}
-    return found + [f"asked for {url}" for url in asked if not url.startswith(("file:", "data:"))]
+    return found + [f"asked for {url}" for url in asked if not url.startswith((home, "data:"))]
 
 
-def _harmless(text: str) -> bool:
-    """Browsers let no page on disk read its own search index; on a server they do."""
-    return "file:" in text and ("CORS" in text or "search" in text or "origin 'null'" in text)
+def faults_of_the_theme(driver: Any, home: str) -> list[str]:
+    """Whether the first page can be read in the dark, and searched."""
+    from selenium.common.exceptions import TimeoutException
+    from selenium.webdriver.support.wait import WebDriverWait
+    from tests.report.browser import visit
+
+    found = []
+    for scheme in ("light", "dark"):
+        visit(driver, home, width=WIDTHS[0], scheme=scheme)
+        paper, ink = driver.execute_script(DARK)
+        if (paper > ink) != (scheme == "light"):
+            found.append(f"the page is not {scheme} for those who ask for it")
+    visit(driver, home, width=WIDTHS[0])
+    driver.find_element("css selector", ".md-search__input").send_keys("hidden shift")
+    try:
+        WebDriverWait(driver, 30).until(
+            lambda one: one.find_elements("css selector", ".md-search-result__item")
+        )
+    except TimeoutException:
+        found.append("the search finds nothing")
+    return found
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -66,12 +114,16 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     pages = sorted({*site.rglob("*.html")} - {site / "404.html"})  # that one needs a server
     wrong = 0
-    with browser() as driver:
+    with browser() as driver, served(site) as home:
+        for fault in faults_of_the_theme(driver, home):
+            wrong += 1
+            print(fault, file=sys.stderr)
         for page in pages:
+            name = page.relative_to(site).as_posix()
             for width in WIDTHS:
-                for fault in faults_of(driver, page, width):
+                for fault in faults_of(driver, home, name, width):
                     wrong += 1
-                    print(f"{page.relative_to(site)} at {width} pixels: {fault}", file=sys.stderr)
+                    print(f"{name} at {width} pixels: {fault}", file=sys.stderr)
     print(f"{len(pages)} pages at {len(WIDTHS)} widths: {wrong or 'no'} faults")
     return int(wrong > 0)
 

@@ -49,12 +49,17 @@ def browser() -> Iterator[Any]:
 
 
 def show(driver: Any, page: Path, *, width: int = 1100, scheme: str = "light") -> None:
-    """Open a page at a width, in a colour scheme."""
+    """Open a page of this disk at a width, in a colour scheme."""
+    visit(driver, page.resolve().as_uri(), width=width, scheme=scheme)
+
+
+def visit(driver: Any, address: str, *, width: int = 1100, scheme: str = "light") -> None:
+    """Open an address at a width, in a colour scheme."""
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     feature = {"name": "prefers-color-scheme", "value": scheme}
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [feature]})
-    driver.get(page.resolve().as_uri())
+    driver.get(address)
 
 
 def picture(driver: Any) -> bytes:

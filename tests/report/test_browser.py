@@ -114,9 +114,10 @@ def test_text_can_be_read_against_its_background(
         x => x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4);
         return .2126 * v[0] + .7152 * v[1] + .0722 * v[2]; };
       const paper = light(getComputedStyle(document.body).backgroundColor);
-      const said = 'h1,.badge,p,dd,dt,li,li b,summary,figcaption,th,td';
+      const said = 'h1,.badge,p,dd,dt,li,li b,summary,figcaption,th,td,svg.chart text';
       return [...document.querySelectorAll(said)].map(e => {
-        const ink = light(getComputedStyle(e).color);
+        const style = getComputedStyle(e);
+        const ink = light(e.closest('svg') ? style.fill : style.color);
         return (Math.max(ink, paper) + .05) / (Math.min(ink, paper) + .05); });
     """
     assert min(driver.execute_script(contrast)) >= 4.5  # what WCAG asks of text

@@ -23,8 +23,14 @@ __all__ = ["app", "command", "default_settings"]
 
 HELP = """Are these two datasets the same for your model?
 
-One model is fitted on both samples together. Its mean losses on the two samples are compared, and
-random permutations of the rows give a p-value that is exact at every sample size.
+Start with: rdiv compare REFERENCE CURRENT --target COLUMN. It says whether your model, or one that
+rdiv trains on the reference, does worse on the current rows, why, and what to do. rdiv demo shows
+three comparisons. Tests permute rows between the two samples at random, so that their p-values
+hold at every sample size.
+
+Options may stand in rdiv.toml, or in [tool.rdiv] of pyproject.toml, of the current folder; those
+that are given win. Completion in bash: eval "$(_RDIV_COMPLETE=bash_source rdiv)"; zsh and fish
+likewise.
 
 Exit codes: 0 it ran; 1 a shift was found and --fail-on-shift was given, or an alarm and
 --fail-on-alarm; 2 bad input, one sentence on the error stream says what to do; 3 a bug in rdiv;

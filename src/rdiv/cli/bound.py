@@ -90,7 +90,7 @@ def show_bounds(
     radius: Radius = 1.0,
     json: JsonFile = None,
 ) -> None:
-    """Bound the error of the estimate: the bounds of the paper, and sharper ones.
+    """Bound the error of the estimate, as in the paper or sharper.
 
     Give the complexities of the hypotheses (--complexity-p), or the norms of a network's weights
     (--network, --norms). To find out how many rows a comparison needs, use rdiv plan: these bounds

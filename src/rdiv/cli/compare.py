@@ -101,7 +101,7 @@ def compare_samples(
     fail_on_shift: FailOnShift = False,
     min_gap: MinGap = None,
 ) -> None:
-    """Say whether the model does worse on the current sample, and what retraining would change.
+    """Say whether the model does worse on current, and what to do.
 
     Three questions are asked and judged together. In use: does a model that knows REFERENCE only
     do worse on CURRENT? Shared: is CURRENT harder even for one model trained on both samples?

@@ -116,7 +116,7 @@ def plan_rows(
     labels: PlannedLabels = "all",
     json: JsonFile = None,
 ) -> None:
-    """Say how many rows detect a gap, or the smallest gap that the given rows detect.
+    """Say how many rows detect a gap, or which gap the rows detect.
 
     REFERENCE and CURRENT are a pilot; for r-div REFERENCE alone is enough, and the answer follows
     from its losses, tilted to the gap. Any other test is run on samples drawn from the pilot, for

@@ -68,7 +68,7 @@ def run_power_study(
     json: JsonFile = None,
     plot: Plot = None,
 ) -> None:
-    """Measure how often tests reject, on the samples of a source and under its null.
+    """Measure how often tests reject, on a source and its null.
 
     Every trial draws two samples and runs every test on them. The table has the rate of
     rejections with its 95 % interval, power and type-I error side by side, and the time per test.

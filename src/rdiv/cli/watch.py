@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["watch_app"]
 
 watch_app = typer.Typer(
-    help="Watch a stream of batches: look after each, and the false-alarm rate still holds.",
+    help="Watch batches one by one, at one false-alarm rate for all.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )

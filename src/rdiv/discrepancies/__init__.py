@@ -63,3 +63,7 @@ BY_NAME: dict[str, type] = {
     "inputs": Inputs,
     "ks-loss": LossDistribution,
 }
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

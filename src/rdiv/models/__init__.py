@@ -73,3 +73,7 @@ BY_NAME: dict[str, type] = {
     "convnext": ConvNeXt,
     "vit": ViT,
 }
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

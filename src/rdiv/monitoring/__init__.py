@@ -5,3 +5,7 @@ from rdiv.monitoring.monitor import Monitor
 from rdiv.monitoring.state import MonitorState
 
 __all__ = ["Look", "Monitor", "MonitorState"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

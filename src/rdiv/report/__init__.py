@@ -15,3 +15,7 @@ __all__ = [
     "short_form",
     "versions",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

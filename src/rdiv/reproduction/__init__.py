@@ -56,3 +56,7 @@ class _Tables(Mapping[str, Table]):
 
 BY_NAME: Mapping[str, Table] = _Tables()
 """Every table that `reproduce` knows."""
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -17,3 +17,7 @@ __all__ = [
     "resolve_seed",
     "scan",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -77,3 +77,7 @@ def as_source(obj: Any) -> Source:
         "a source must be a name, an object with draw(n, rng, null), a function or a pair of "
         f"samples, got {type(obj).__name__}."
     )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -55,3 +55,7 @@ __all__ = [
     "sharp_limit_bound",
     "sharp_network_bound",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,6 +1,6 @@
-"""Draw the picture of the README: the three cases of `rdiv demo`.
+"""Draw the picture of the quick start: the three cases of `rdiv demo`.
 
-python tools/readme_picture.py [--check]
+python tools/demo_picture.py [--check]
 """
 
 from __future__ import annotations
