@@ -176,3 +176,19 @@ def test_docstrings_are_complete(name: str) -> None:
 
 def issubclass_of(thing: Any, kind: type) -> bool:
     return inspect.isclass(thing) and issubclass(thing, kind)
+
+
+def test_every_measured_page_has_a_line_of_finding() -> None:
+    index = (ROOT / "docs" / "measured" / "index.md").read_text(encoding="utf-8")
+    found = dict(re.findall(r"^\| \[[^]]+\]\((\w+\.md)\) \| (.+) \|$", index, flags=re.M))
+    pages = {path.name for path in (ROOT / "docs" / "measured").glob("*.md")} - {"index.md"}
+    assert pages <= set(found), f"{sorted(pages - set(found))} have no line of their own"
+    assert all(text.endswith(".") for text in found.values()), "a finding is a sentence"
+
+
+def test_the_navigation_fits_on_one_screen() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    first = re.findall(
+        r"^  - ", text[text.index("nav:") : text.index("markdown_extensions:")], re.M
+    )
+    assert 5 < len(first) <= 12

@@ -88,6 +88,8 @@ def faults_of_the_theme(driver: Any, home: str) -> list[str]:
     found = []
     for scheme in ("light", "dark"):
         visit(driver, home, width=WIDTHS[0], scheme=scheme)
+        driver.execute_script("localStorage.clear()")  # as somebody who comes for the first time
+        driver.refresh()
         paper, ink = driver.execute_script(DARK)
         if (paper > ink) != (scheme == "light"):
             found.append(f"the page is not {scheme} for those who ask for it")
