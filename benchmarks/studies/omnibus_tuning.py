@@ -38,7 +38,7 @@ from rdiv.samples.pooling import pool_samples
 from rdiv.studies.journal import resume_map
 from rdiv.two_sample import prepare
 
-SEED, TRIALS, RESAMPLES, ALPHA = 501, 60, 299, 0.05
+SEED, TRIALS, RESAMPLES, ALPHA = 502, 60, 299, 0.05
 JOURNAL = Path(__file__).with_name("journals") / "omnibus_tuning.jsonl"
 SINGLE = ("r-div", "score", "energy", "mmd-o")
 Columns = dict[str, np.ndarray]

@@ -31,7 +31,9 @@ def test_list_says_what_is_there(run: Run, folder: Path) -> None:
     lines = [line.split(maxsplit=3) for line in ran.out.splitlines()]
     assert (ran.code, ran.err) == (0, "")
     ours = [name for name in DATA_FILES if name not in ("good", "bad", "gone")]
-    assert ours == ["higgs", "mnist", "fake-mnist", "cifar10", "pacs", "imagenet"]
+    assert ours == [
+        "higgs", "mnist", "fake-mnist", "cifar10", "pacs", "imagenet", "census", "bikes"
+    ]  # fmt: skip
     assert lines[:-1] == [
         *([name, DATA_FILES[name].file, "absent", DATA_FILES[name].about] for name in ours),
         ["good", "good.npz", "whole", "a file called good"],

@@ -166,3 +166,16 @@ class TestRetraining:
         assert found.retraining is None
         trained = quick(X[:110], X[110:], model=FirstColumn())  # one and the same model
         assert trained.retraining is not None
+
+    def test_none_when_every_density_has_its_own_scale(self) -> None:
+        """Texts as a fit sees them depend on its rows: a second fit is nothing to subtract from."""
+        x = np.random.default_rng(0).normal(size=(240, 3))
+        words = pl.Series([f"order {i} was {'late' if i % 3 else 'early'}" for i in range(240)])
+        table = pl.DataFrame(x, schema=["a", "b", "c"]).with_columns(note=words)
+        for rows, model in ((table, None), (table.drop("note"), "kde"), (x, "mixed")):
+            found = quick(rows[:120], rows[120:] if model else rows[120:].reverse(), model=model)
+            assert found.retraining is None
+            assert "a scale of its own" in found.notes["retraining"]
+        assert quick(x[:120], x[120:], model="kde").retraining is not None
+        worse = quick(x[:120], 3 * x[120:], model="mixed")
+        assert "was not measured: without a target, each fit" in worse.advice

@@ -19,7 +19,14 @@ from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Prepared
 from rdiv.inference.widened import LossShape, loss_shape
 from rdiv.models import CrossFit, Model
-from rdiv.models.protocol import FittedModel, fit_model, is_given, is_held_out, loss_name
+from rdiv.models.protocol import (
+    FittedModel,
+    fit_model,
+    has_own_scale,
+    is_given,
+    is_held_out,
+    loss_name,
+)
 from rdiv.results import TwoSampleResult
 from rdiv.row_blocks import gathered
 from rdiv.samples.pooled import LookedAt
@@ -37,6 +44,9 @@ __all__ = ["FEWEST_TRAINED", "Answer", "Answers", "ask", "leading_answer"]
 
 FEWEST_TRAINED = 50
 """With fewer rows in part A, rdiv trains no model in use: it would say little about yours."""
+
+OWN_SCALE = "without a target, each fit puts the columns on a scale of its own"
+"""Why losses of two densities are not compared."""
 
 Floats = NDArray[np.float64]
 
@@ -124,7 +134,7 @@ class Answers:
     results : dict of TwoSampleResult
     notes : dict
     same_loss : bool
-        Whether both models have the same kind of loss.
+        Whether both models have the same kind of loss, on one scale.
     """
 
     in_use: Answer | None
@@ -200,6 +210,8 @@ def ask(
         score = prepared.get("score")
         known = loss != "loss" or not is_given(used)
         same = in_use is not None and in_use.loss == loss and known
+        if same and has_own_scale(shared, pooled.pool):
+            same, notes["retraining"] = False, OWN_SCALE
     return Answers(in_use, together, score, results, notes, same)
 
 

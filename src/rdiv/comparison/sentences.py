@@ -288,7 +288,8 @@ def _retrain(found: Comparison) -> str:
     """What a model that has seen both samples would change."""
     won = found.retraining
     if won is None:
-        return "What retraining would bring was not measured."
+        why = found.notes.get("retraining")
+        return f"What retraining would bring was not measured{f': {why}' if why else ''}."
     loss = _loss(found)
     if won.current.low > 0:
         text = (
@@ -627,7 +628,8 @@ def moved_words(found: Comparison, most: int = 3) -> list[str]:
         return []
     alpha = found.results[found.leading].alpha
     moved = [column for column in found.input_columns if column.pvalue <= alpha]
-    left = [f"{len(moved) - most} more columns"] if len(moved) > most else []
+    rest = len(moved) - most
+    left = [f"{rest} more column{'s' if rest > 1 else ''}"] if rest > 0 else []
     return [*(column.sentence() for column in moved[:most]), *left]
 
 

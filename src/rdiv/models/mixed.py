@@ -73,6 +73,7 @@ class MixedDensity:
     keep_in_mind = "beyond ten columns it sees clusters only by their correlations"
 
     task = "density"
+    own_scale = True
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedMixedDensity | FittedFewColumns:
         """Rank, count and correlate the columns of the pool."""

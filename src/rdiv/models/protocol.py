@@ -27,6 +27,7 @@ __all__ = [
     "fit_again",
     "fit_model",
     "gradients_of",
+    "has_own_scale",
     "is_given",
     "is_held_out",
     "loss_name",
@@ -66,12 +67,13 @@ class FittedModel(Protocol):
 class Model(Protocol):
     """A learning rule and its settings; fitting returns a new object and changes nothing.
 
-    Six attributes are optional. ``task`` names the only task the model can do
+    Seven attributes are optional. ``task`` names the only task the model can do
     (``"classification"``, ``"regression"`` or ``"density"``). ``held_out`` is True when its fitted
     object gives losses of rows that it was not trained on, and ``given`` when it comes as it is in
     use. ``row_loss`` says what its losses are. ``fit_rows`` is the number of rows beyond which
     `rdiv.compare` does not fit it to all of them. ``in_threads`` is True when its fits leave
-    Python's lock alone, so that several of them run in threads and not in processes.
+    Python's lock alone, so that several of them run in threads and not in processes. ``own_scale``
+    is True when a fit puts the rows on a scale of its own, so that losses of two fits differ by it.
 
     Examples
     --------
@@ -182,6 +184,23 @@ def describe() -> tuple[ModelDescription, ...]:
 def is_held_out(model: object) -> bool:
     """Whether the losses of a fitted model are those of rows that it was not trained on."""
     return bool(getattr(model, "held_out", False))
+
+
+def has_own_scale(model: object, pool: Pool) -> bool:
+    """Whether the losses of two fits are on two scales, so that their difference says nothing.
+
+    Densities of a table are: what a fit makes of its columns depends on the rows that it has seen.
+
+    Examples
+    --------
+    >>> from rdiv.models import BY_NAME, CrossFit
+    >>> pool = Pool(np.zeros((2, 1)))
+    >>> print([has_own_scale(CrossFit(BY_NAME[name]()), pool) for name in ("mixed", "gmm")])
+    [True, False]
+    """
+    inner = getattr(model, "model", model) if is_held_out(model) else model
+    own = bool(getattr(inner, "own_scale", False))
+    return pool.task == "density" and (own or pool.is_table)
 
 
 def is_given(model: object) -> bool:

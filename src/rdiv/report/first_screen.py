@@ -159,6 +159,8 @@ def _why_no_retraining(found: Comparison) -> str:
         return "It takes both a model in use and a shared model."
     if found.shared_gap_interval is None:
         return "The losses of the shared model are in-sample; use folds."
+    if "retraining" in found.notes:
+        return f"{found.notes['retraining'].capitalize()}."
     if own != shared:
         return f"The two models have different losses: {own} and {shared}."
     return "Whether the two models have the same loss is not known."

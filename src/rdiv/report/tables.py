@@ -128,7 +128,7 @@ def columns(found: Contributions, whole: Interval | None) -> Table:
     if rest:
         added = math.fsum(group.contribution for group in rest)
         number = sum(len(group.members) for group in rest)
-        said = f"{count(number)} more columns together"
+        said = f"{count(number)} more column{'s' if number > 1 else ''} together"
         lines.append((said, signed(added, 3), "", _part(added, found.total)))
     short = _part(found.correction, found.total)
     lines.append((f"correction: {LEFTOVER}", signed(found.correction, 3), "", short))

@@ -13,7 +13,6 @@ from typing import Any
 from rdiv.errors import InputError, InputFileError
 from rdiv.names import chosen_from
 from rdiv.reproduction.protocol import Line, Run, Scale, Table, as_scale
-from rdiv.results import html_table
 from rdiv.whole_files import write_whole_file
 
 __all__ = ["Reproduced", "as_csv", "command", "narrowed", "read_csv", "reproduce", "write"]
@@ -97,7 +96,10 @@ class Reproduced:
         return f"# {self.table.about}\n\n{made}\n\n{self.table.markdown(self.lines)}"
 
     def _repr_html_(self) -> str:
-        columns = {name: [line[name] for line in self.lines] for name in self.lines[0]}
+        from rdiv.results import html_table
+
+        names = self.lines[0] if self.lines else ()
+        columns = {name: [line[name] for line in self.lines] for name in names}
         return f"<p>{escape(self.table.about)}</p>{html_table(columns)}"
 
     def to_csv(self) -> str:
