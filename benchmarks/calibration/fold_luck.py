@@ -35,7 +35,7 @@ The p-value of r-div for the same {rows} + {rows} rows without a shift, over {se
 draws the folds and the permutations; with 999 permutations the latter move a p-value by about .015.
 *One draw*: `CrossFit(model, 5, repeats=1)`. *By default*: out-of-fold losses are means over three
 label-blind draws of the folds (pools of up to 333 rows; two up to 500 rows, one above). Both tests
-are exact; which draw was luckiest is never looked at. Command:
+are exact; no draw is chosen by its result. Command:
 `python benchmarks/calibration/fold_luck.py --out docs/measured/fold_luck.md`.
 
 | model | table | one draw: p from | to | standard deviation | by default: p from | to | \

@@ -38,7 +38,7 @@ INTRO = """\
 <!-- Written by benchmarks/studies/overfitting_table.py; do not edit. -->
 
 Real MNIST digits (p) against digits of a generative network (q; not the file of the paper, which
-could not be had), {n} of each, enlarged to 32 x 32 pixels the same way. The model is the
+is no longer available), {n} of each, enlarged to 32 x 32 pixels the same way. The model is the
 autoencoder of the paper (1024-128-64-8 and back), every one trained with {steps} updates of 100
 images; the loss of an image is its summed Bernoulli loss plus the divergence of its code, in nats,
 at the mean of the posterior. Mean and standard deviation over {seeds} draws of the samples and the
@@ -51,11 +51,11 @@ READING = """\
   weights, judged on its own sample. Both judge rows that they were trained on, as the paper does;
   the second table judges {fresh} others of either kind.
 - `l-div, untrained` is one draw of fresh weights and says nothing about the images: 1024 ln 2 =
-  709.8 nats for a coin tossed at every pixel, give or take what codes cost that nobody trained. The
+  709.8 nats for a guess of 1/2 at every pixel; untrained weights and codes change that little. The
   paper's row of L-Div is such a hypothesis.
 - `l-div, ascent` is the largest gap that 20 updates found, climbing from the network of `r-div`
   towards either sign. It can never be below the gap of `r-div`. A Bernoulli loss is unbounded, so
-  the true supremum is infinite: the number says how far so many updates go, no more.
+  the true supremum is infinite: the number says how far so many updates go, nothing else.
 - The paper expects the gap of `r-div` to be several times that of `h-div`. Its numbers are for 100
   images a side, other digits, and real digits that were enlarged in another way than the generated
   ones; here both are enlarged alike, so the two are not compared. What the paper's preparation

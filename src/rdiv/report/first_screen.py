@@ -71,7 +71,7 @@ def _losses(found: Comparison) -> tuple[str, str]:
 
 def warned(warnings: tuple[str, ...]) -> list[str]:
     """Warnings as a page shows them."""
-    shown = [shorten(sentence(text), 400) for text in warnings[:MOST_WARNINGS]]
+    shown = [shorten(f"{text.rstrip('.')}.", 400) for text in warnings[:MOST_WARNINGS]]
     left = len(warnings) - len(shown)
     return shown + ([f"{count(left)} more warnings are in the JSON."] if left else [])
 

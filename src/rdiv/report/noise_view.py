@@ -12,6 +12,7 @@ from rdiv.report.pages import render
 from rdiv.report.provenance import Provenance, versions
 from rdiv.report.svg import CURRENT, GRID, REFERENCE, Chart, draw
 from rdiv.report.tables import Head, Table
+from rdiv.report.terms import NOISE_WORDS, word_list
 from rdiv.report.wording import amount, count, percent, shorten
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def noise_view(found: LabelNoise, provenance: Provenance) -> dict[str, Any]:
         "warnings": [],
         "advice": SUSPECTED_LABELS,
         "numbers": _numbers(found),
+        "terms": word_list(NOISE_WORDS),
         "remarks": [f"{text[:1].upper()}{text[1:]}." for text in _remarks(found)],
         "charts": [_loss_chart(found)],
         "flips": _flips(found),

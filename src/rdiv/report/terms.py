@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["ALARM_WORDS", "COMPARISON_WORDS", "MEANINGS", "MISSING_LABEL_WORDS", "word_list"]
+__all__ = [
+    "ALARM_WORDS",
+    "COMPARISON_WORDS",
+    "MEANINGS",
+    "MISSING_LABEL_WORDS",
+    "NOISE_WORDS",
+    "word_list",
+]
 
 MEANINGS = {
     "Reference and current": "The reference is the table that the model was built for, current is "
@@ -132,6 +139,12 @@ ALARM_WORDS = (
     "E-value", "P-value at any time", "Gap so far", "Reference", "Batches", "Changed since", "Loss",
 )  # fmt: skip
 """The list of a monitor."""
+
+NOISE_WORDS = (
+    "Suspected rows", "Wrong labels, estimated", "Discrepancy", "Kept rows", "Classes", "Model",
+    "Loss",
+)  # fmt: skip
+"""The list of a search for wrong labels."""
 
 
 def word_list(terms: Iterable[str]) -> list[dict[str, str]]:
