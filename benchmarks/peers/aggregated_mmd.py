@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,25 +26,29 @@ from rdiv.samples.pool import Pool, require_finite
 
 Floats = NDArray[np.float64]
 
+LARGE = 1000
+"""Rows of a pool from which on kernels are in single precision."""
 
-def kernels(x: Floats, bandwidths: int) -> Iterator[NDArray[np.float32]]:
+
+def kernels(x: Floats, bandwidths: int) -> Iterator[NDArray[np.floating[Any]]]:
     """Laplace and Gaussian kernel matrices, each with several bandwidths; 0 on the diagonal.
 
     Bandwidths are equally spaced between half the 5 % quantile and twice the 95 % quantile of the
     distances of the pool: in the sum of absolute differences for Laplace, Euclidean for Gauss.
-    Single precision, as in the packages of the authors.
+    Large ones are in single precision, as all are in the packages of the authors.
     """
+    kind = np.float32 if len(x) > LARGE else np.float64
     for metric in ("cityblock", "euclidean"):
         distances = pdist(x, metric)
         widths = _widths(distances, bandwidths)
-        apart = squareform(distances).astype(np.float32)
-        for width in widths.astype(np.float32):
+        apart = squareform(distances).astype(kind)
+        for width in widths.astype(kind):
             gram = apart / width
             if metric == "cityblock":
-                gram *= np.float32(-np.sqrt(2))
+                gram *= kind(-np.sqrt(2))
             else:
                 gram *= gram
-                gram *= np.float32(-0.5)
+                gram *= kind(-0.5)
             np.exp(gram, out=gram)
             np.fill_diagonal(gram, 0.0)
             yield gram
