@@ -37,7 +37,7 @@ def kernels(x: Floats, bandwidths: int) -> Iterator[NDArray[np.floating[Any]]]:
     distances of the pool: in the sum of absolute differences for Laplace, Euclidean for Gauss.
     Large ones are in single precision, as all are in the packages of the authors.
     """
-    kind = np.float32 if len(x) > LARGE else np.float64
+    kind = np.float32 if len(x) >= LARGE else np.float64
     for metric in ("cityblock", "euclidean"):
         distances = pdist(x, metric)
         widths = _widths(distances, bandwidths)
