@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.peers import aggregated_mmd
+from benchmarks.peers import aggregated_mmd, outside
 from benchmarks.peers.aggregated_mmd import MmdAgg, MmdFuse
 
 import rdiv
+from rdiv.errors import InputError
 from rdiv.samples import Pool
 from rdiv.studies.contracts import check_contracts
 
@@ -92,3 +95,37 @@ def test_they_keep_the_contracts_and_find_a_shift(test: Any) -> None:
     assert rdiv.two_sample_test(p, q + 1.0, test, n_resamples=99, rng=0).pvalue == 0.01
     same = np.ones((12, 2))
     assert rdiv.two_sample_test(same, same, test, n_resamples=39, rng=0).pvalue == 1.0
+
+
+ANSWERS = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["seed"] < 0:
+        break
+    share = (len(asked["p"]) + asked["b"]) / 1000
+    print(json.dumps({"pvalue": share, "seconds": 0.5}), flush=True)
+"""
+
+
+def test_a_test_of_another_package_answers_from_its_own_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "worker.py").write_text(ANSWERS)
+    monkeypatch.setattr(outside, "WORKER", tmp_path / "worker.py")
+    monkeypatch.setattr(outside, "environment", lambda *given: Path(sys.executable))
+    outside._worker.cache_clear()
+    try:
+        ask = outside.HyppoDcorr().pvalue
+        assert [ask(X[:n], X[n:], 199, 1) for n in (1, 10)] == [(0.2, 0.5), (0.209, 0.5)]
+        with pytest.raises(InputError, match="ended before it answered"):
+            ask(X[:5], X[5:], 199, -1)
+    finally:
+        outside._worker.cache_clear()
+
+
+def test_a_package_that_cannot_be_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outside, "environment", lambda *given: None)
+    outside._worker.cache_clear()
+    with pytest.raises(InputError, match="hyppo cannot be installed here"):
+        outside.HyppoDcorr().pvalue(X[:5], X[5:], 199, 1)
