@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from benchmarks.peers import aggregated_mmd, outside
 from benchmarks.peers.aggregated_mmd import MmdAgg, MmdFuse
+from benchmarks.studies import published_peers
 
 import rdiv
 from rdiv.errors import InputError
@@ -129,3 +130,19 @@ def test_a_package_that_cannot_be_installed_is_named(monkeypatch: pytest.MonkeyP
     outside._worker.cache_clear()
     with pytest.raises(InputError, match="hyppo cannot be installed here"):
         outside.HyppoDcorr().pvalue(X[:5], X[5:], 199, 1)
+
+
+def test_published_cells_are_counted_with_these_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published_peers, "ROWS", 30)
+    key: dict[str, Any] = {"cell": "mixture, spread 0.6", "draw": 3, "resamples": 39, "seed": 7}
+    found = published_peers.one_draw(key)
+    p, q = published_peers.CELLS[key["cell"]][0].draw(30, np.random.default_rng([7, 0, 3]))
+    tests = {
+        "MMD-FUSE": MmdFuse(),
+        "MMD-FUSE, formula": MmdFuse(released=False),
+        "MMDAgg": MmdAgg(),
+    }
+    assert found == {
+        name: round(rdiv.two_sample_test(p, q, test, n_resamples=39, rng=3).pvalue, 4)
+        for name, test in tests.items()
+    }
