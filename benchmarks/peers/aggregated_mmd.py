@@ -11,8 +11,9 @@ permutation. `benchmarks/studies/published_peers.py` holds them against publishe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,21 +26,47 @@ from rdiv.samples.pool import Pool, require_finite
 
 Floats = NDArray[np.float64]
 
+LARGE = 1000
+"""Rows of a pool from which on kernels are in single precision."""
 
-def kernels(x: Floats, bandwidths: int) -> Iterator[Floats]:
-    """Laplace and Gaussian kernel matrices, each with several bandwidths.
+
+def kernels(x: Floats, bandwidths: int) -> Iterator[NDArray[np.floating[Any]]]:
+    """Laplace and Gaussian kernel matrices, each with several bandwidths; 0 on the diagonal.
 
     Bandwidths are equally spaced between half the 5 % quantile and twice the 95 % quantile of the
     distances of the pool: in the sum of absolute differences for Laplace, Euclidean for Gauss.
+    Large ones are in single precision, as all are in the packages of the authors.
     """
+    kind = np.float32 if len(x) >= LARGE else np.float64
     for metric in ("cityblock", "euclidean"):
         distances = pdist(x, metric)
-        for width in _widths(distances, bandwidths):
-            scaled = squareform(distances / width)
+        widths = _widths(distances, bandwidths)
+        apart = squareform(distances).astype(kind)
+        for width in widths.astype(kind):
+            gram = apart / width
             if metric == "cityblock":
-                yield np.exp(-np.sqrt(2) * scaled)
+                gram *= kind(-np.sqrt(2))
             else:
-                yield np.exp(-(scaled**2) / 2)
+                gram *= gram
+                gram *= kind(-0.5)
+            np.exp(gram, out=gram)
+            np.fill_diagonal(gram, 0.0)
+            yield gram
+
+
+def mmds(x: Floats, bandwidths: int) -> list[tuple[Callable[[Masks], Floats], float]]:
+    """For every kernel its unbiased MMD of masks, and the root of its sum of squares.
+
+    A constant that is taken from all pairs of different rows changes no MMD, but less is lost to
+    single precision.
+    """
+    found = []
+    for gram in kernels(x, bandwidths):
+        n = len(gram)
+        root = float(np.sqrt(np.square(gram).sum(dtype=np.float64))) or 1.0
+        gram -= gram.sum(dtype=np.float64) / (n * (n - 1))
+        found.append((unbiased_mmd(gram), root))  # sets the diagonal to 0 again
+    return found
 
 
 def _widths(distances: Floats, number: int) -> Floats:
@@ -84,10 +111,7 @@ class MmdFuse:
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Compute all kernels once."""
         del rng
-        parts = []
-        for gram in kernels(_inputs(pool, "MMD-FUSE"), self.bandwidths):
-            mmd = unbiased_mmd(gram)  # its diagonal is 0 from here on
-            parts.append((mmd, float(np.sqrt(np.square(gram).sum())) or 1.0))
+        parts = mmds(_inputs(pool, "MMD-FUSE"), self.bandwidths)
 
         def statistic(masks: Masks) -> Floats:
             n_p = masks.sum(axis=1)
@@ -128,9 +152,9 @@ class MmdAgg:
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Compute all kernels once."""
         del rng
-        parts = [unbiased_mmd(gram) for gram in kernels(_inputs(pool, "MMDAgg"), self.bandwidths)]
+        parts = mmds(_inputs(pool, "MMDAgg"), self.bandwidths)
         return Prepared(
-            lambda masks: np.stack([mmd(masks) for mmd in parts], axis=1),
+            lambda masks: np.stack([mmd(masks) for mmd, _ in parts], axis=1),
             combine=min_p,
             width=len(parts),
         )

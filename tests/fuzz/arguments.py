@@ -43,6 +43,9 @@ BASES: dict[str, list[list[str]]] = {
         ["power", "blob", *SMALL, "--discrepancy", "energy"],
         ["power", "--pair", *ARRAYS, *SMALL, "--discrepancy", "r-div:gmm"],
     ],
+    "leaderboard": [
+        ["leaderboard", "--cells", "blob, 50", "--discrepancy", "energy", "--minutes", "0"],
+    ],
     "bound": [
         ["bound", "--complexity-p", "0.1"],
         ["bound", "--norms", "1,2", "--rows", "100"],
@@ -78,6 +81,8 @@ _BY_OPTION: dict[str, list[str]] = {
     "--resamples": ["39", "19", "0", "-5", "18", "99", "x"],
     "--trials": ["1", "2", "0"],
     "--repeats": ["1", "2", "0"],
+    "--cells": ["blob, 50", "digits source, 20", "blob", "*, 7"],
+    "--minutes": ["0", "0.001"],
     "--sizes": ["20", "10,20", "1", "0", "-3", "20,", "2e1"],
     "--rows": ["100", "1", "0", "10,1e6", "x"],
     "--folds": ["0", "1", "2", "3", "7", "200"],

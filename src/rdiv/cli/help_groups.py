@@ -25,7 +25,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Output": ("json", "html", "no_rows", "out", "part", "compact", "plot", "picture"),
     "Running": (
         "seed", "jobs", "scheduler", "trials", "repeats", "scale", "share_fits", "extend", "plan",
-        "trained_trials",
+        "trained_trials", "minutes",
     ),
 }  # fmt: skip
 """The groups of options, by the names that commands give their parameters."""

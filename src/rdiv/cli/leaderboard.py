@@ -29,6 +29,15 @@ CellNames = Annotated[
         show_default=False,
     ),
 ]
+BoardTests = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--discrepancy",
+        metavar="NAME[:MODEL]",
+        help="Only these tests of rdiv; may be repeated. By default omnibus and nine others.",
+        show_default=False,
+    ),
+]
 OwnMethods = Annotated[
     list[str] | None,
     typer.Option(
@@ -60,7 +69,17 @@ TrainedTrials = Annotated[
 PlanOnly = Annotated[
     bool,
     typer.Option(
-        "--plan", help="List the cells, measure the cost of one draw, say the total, then stop."
+        "--plan",
+        help="List the cells, measure the cost of one draw, say what is left to run, then stop.",
+    ),
+]
+Minutes = Annotated[
+    float | None,
+    typer.Option(
+        metavar="M",
+        min=0.0,
+        help="Stop after M minutes and report what is finished; the same command continues.",
+        show_default=False,
     ),
 ]
 
@@ -68,11 +87,13 @@ PlanOnly = Annotated[
 def show_leaderboard(
     *,
     cells: CellNames = None,
+    discrepancy: BoardTests = None,
     method: OwnMethods = None,
     trials: BoardTrials = 200,
     trained_trials: TrainedTrials = 50,
     out: OutFolder = "leaderboard",
     plan: PlanOnly = False,
+    minutes: Minutes = None,
     alpha: Alpha = 0.05,
     resamples: Resamples = 199,
     seed: Seed = 0,
@@ -86,7 +107,7 @@ def show_leaderboard(
     absent is left out. leaderboard.md, leaderboard.csv and leaderboard.svg are written to DIR.
     """
     check_destination(json)
-    from rdiv.studies.leaderboard import as_board, cells_named, run_board, with_data
+    from rdiv.studies.leaderboard import TESTS, as_board, cells_named, run_board, with_data
     from rdiv.two_sample import check_level
 
     check_level(alpha, resamples)
@@ -96,15 +117,14 @@ def show_leaderboard(
     own = [spec for spec in method or [] if ":" in spec]
     with reporting_user_errors(*own):
         board = as_board(
-            chosen, [_method(spec) for spec in method or []], trials=trials,
+            chosen, [_method(spec) for spec in method or []], discrepancy or TESTS, trials=trials,
             trained_trials=trained_trials, alpha=alpha, n_resamples=resamples, seed=seed,
         )  # fmt: skip
-        if plan:
-            write_out(printable("\n".join(f"{cell.name}: {cell.drawn}" for cell in chosen)) + "\n")
         with saying_where_rows_are(out), trial_progress() as progress:
             rows = run_board(
                 board, Path(out) / "rows.jsonl", n_jobs=jobs, progress=progress,
-                announce=lambda spent: _say(_in_words(board, spent)), plan=plan,
+                announce=lambda left: _announce(board, left, plan), plan=plan,
+                seconds=None if minutes is None else 60 * minutes,
             )  # fmt: skip
     if not plan:
         _report(board, rows, Path(out), json)
@@ -112,46 +132,37 @@ def show_leaderboard(
 
 def _method(spec: str) -> Any:
     """A test of the user: an installed one by its name, or package.module:Thing."""
-    if ":" in spec:
-        return imported(spec, "method")
-    return spec
+    return imported(spec, "method") if ":" in spec else spec
 
 
-def _in_words(board: Board, seconds: float) -> str:
-    hours = seconds / 3600
-    return (
-        f"{len(board.labels)} tests on {len(board.cells)} cells and their nulls: about "
-        f"{hours:.2g} processor hours are still to run, measured on one draw of each."
+def _announce(board: Board, left: dict[str, float], plan: bool) -> None:
+    """Say what is still to run; with ``--plan`` the cells and the share of every test, too."""
+    if plan:
+        lines = [f"{cell.name}: {cell.drawn}" for cell in board.cells]
+        lines += [f"{test}: {seconds / 3600:.2g} processor hours" for test, seconds in left.items()]
+        write_out(printable("\n".join(lines)) + "\n")
+    _say(
+        f"{len(board.labels)} tests on {len(board.cells)} cells and their nulls: at most "
+        f"{sum(left.values()) / 3600:.2g} processor hours are still to run, measured on one draw "
+        "of each."
     )
 
 
 def _report(board: Board, rows: list[dict[str, Any]], folder: Path, json: str | None) -> None:
     from rdiv.results import SCHEMA, as_json, plain
-    from rdiv.studies.leaderboard import (
-        as_document,
-        as_page,
-        as_picture,
-        as_table,
-        finished,
-        standings,
-    )
+    from rdiv.studies.leaderboard import as_document, as_files, finished, standings
     from rdiv.whole_files import write_whole_file
 
-    counts = finished(board, rows)
-    found = standings(board, counts)
-    page = as_page(board, counts, found, picture="leaderboard.svg")
-    for name, text in (
-        ("leaderboard.md", page),
-        ("leaderboard.csv", as_table(found)),
-        ("leaderboard.svg", as_picture(found)),
-    ):
+    files = as_files(board, rows)
+    for name, text in files.items():
         write_whole_file(folder / name, text.encode())
+    document = as_document(board, standings(board, finished(board, rows)))
 
     def show() -> None:
-        write_out(printable(page))
+        write_out(printable(files["leaderboard.md"]))
         write_out(printable(f"written to {folder}") + "\n")
 
-    deliver(json, as_json(plain({"schema": SCHEMA, **as_document(board, found)})), show)
+    deliver(json, as_json(plain({"schema": SCHEMA, **document})), show)
 
 
 def _say(sentence: str) -> None:

@@ -75,7 +75,8 @@ def is_the_same_for_the_complement(test: Any) -> None:
 def is_blind_to_the_labels(test: Any) -> None:
     """Rows that change sides change no number: what is prepared is a function of the pool.
 
-    This alone makes the p-value exact. A learner is checked on the half that it did not learn on.
+    This alone makes the p-value exact. A learner is never shown the labels of the half on which it
+    is tested, so for one this checks that it gives the same numbers again.
     """
     rng, x, first = np.random.default_rng(SEED), _rows(), None
     masks = _masks(_tested(test), _BLOCKS, N_P // 2)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from rdiv.studies.leaderboard.board import TESTS, Board, OwnPvalue, as_board, finished, run_board
+from rdiv.studies.leaderboard.board import TESTS, Board, OwnPvalue, as_board
 from rdiv.studies.leaderboard.cells import CELLS, Cell, cells_named, with_data
-from rdiv.studies.leaderboard.page import as_document, as_page, as_table
-from rdiv.studies.leaderboard.picture import as_picture
+from rdiv.studies.leaderboard.counts import Counts, finished
+from rdiv.studies.leaderboard.files import as_document, as_files
+from rdiv.studies.leaderboard.running import run_board
 from rdiv.studies.leaderboard.standings import Standings, lead, regret, standings
 
 __all__ = [
@@ -13,13 +14,12 @@ __all__ = [
     "TESTS",
     "Board",
     "Cell",
+    "Counts",
     "OwnPvalue",
     "Standings",
     "as_board",
     "as_document",
-    "as_page",
-    "as_picture",
-    "as_table",
+    "as_files",
     "cells_named",
     "finished",
     "lead",

@@ -1,11 +1,11 @@
-"""The leaderboard as a page, a table of numbers and a document."""
+"""The leaderboard as a page in Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from rdiv.studies.leaderboard.board import Board, Counts
+from rdiv.studies.leaderboard.board import TESTS, Board
+from rdiv.studies.leaderboard.counts import Counts
 from rdiv.studies.leaderboard.standings import (
     CellLine,
     Rate,
@@ -14,9 +14,8 @@ from rdiv.studies.leaderboard.standings import (
     Standings,
     lead,
 )
-from rdiv.studies.tables import as_csv
 
-__all__ = ["as_document", "as_page", "as_table"]
+__all__ = ["as_page"]
 
 MEAN_GOAL, CELL_GOAL = 0.05, 0.15
 """Of omnibus: mean regret at most the first, no lower end of an interval above the second."""
@@ -30,70 +29,90 @@ trials and measured on the even ones, and the other way round; the two differenc
 Brackets are 95 % intervals, from paired differences of the trials, or Wilson's for rates. *False
 alarms*: all true nulls together, and the cells in which a one-sided binomial test finds more than
 alpha, adjusted by Holm over the cells. *Seconds*: processor time of one test alone, one draw of
-every cell. `a + b` rows are a of p and b of q.
+every cell, without the draw. `a + b` rows are a of p and b of q. Every number is in
+[leaderboard.csv](leaderboard.csv).
 """
 
 
 def as_page(
-    board: Board, counts: Counts, found: Standings, *, command: str = "", picture: str = ""
+    board: Board,
+    counts: Counts,
+    found: Standings,
+    *,
+    note: str = "",
+    command: str = "",
+    picture: str = "",
 ) -> str:
     """The leaderboard in Markdown, sorted by mean regret.
 
     Parameters
     ----------
+    note : str
+        A comment below the title.
     command : str
         What writes this page again.
     picture : str
         The file of the picture, relative to the page.
     """
-    return "\n".join(_lines(board, counts, found, command, picture)) + "\n"
+    opening = _opening(board, found, note, command)
+    return "\n".join([*opening, *_body(board, counts, found, picture)]) + "\n"
 
 
-def _lines(
-    board: Board, counts: Counts, found: Standings, command: str, picture: str
-) -> Iterator[str]:
-    yield from _opening(board, found, command)
-    if not found.cells:
+def _body(board: Board, counts: Counts, found: Standings, picture: str) -> Iterator[str]:
+    if not found.cells and not found.trained:
         yield "No cell has enough trials yet."
         return
-    yield from ("## Tests", "", *_tests(found.tests, board), "")
-    yield from (f"![Power of every test in every cell]({picture})", "") if picture else ()
-    yield from _goal(board, counts, found)
+    if found.cells:
+        yield from ("## Tests", "", *_tests(found.tests), "")
+        yield from (f"![Power of every test in every cell]({picture})", "") if picture else ()
+        yield from _goal(board, counts, found)
     if found.trained:
-        yield from (
-            "## Tests that train, beside all others",
-            "",
-            f"In {found.trained[0].cells} cells, on their first trials alone.",
-            "",
-            *_tests(found.trained, board),
-            "",
-        )
-    yield from _unseen(found.cells)
-    yield from ("## Every cell", "", *_cells(found), "")
-    yield from ("## Every null", "", *_nulls(found))
+        yield from _beside_trained(found)
+    yield from _unseen(found)
+    if found.cells:
+        yield from ("## Every cell", "", "Power.", "", *_cells(found.tests, found.cells), "")
+        yield from ("## Every null", "", "False alarms.", "", *_nulls(found.tests, found.cells))
 
 
-def _opening(board: Board, found: Standings, command: str) -> Iterator[str]:
-    done = sum(line.trials for line in found.cells)
-    asked = board.trials * len(board.cells)
-    yield "# Leaderboard of two-sample tests"
-    yield ""
+def _beside_trained(found: Standings) -> Iterator[str]:
+    yield from ("## Tests that train, beside all others", "")
+    yield (
+        f"In {found.trained[0].cells} cells, on their first trials alone; a test that trains does "
+        "so on one half of the rows and tests on the other."
+    )
+    yield from ("", *_tests(found.trained), "", "Power:", "")
+    yield from (*_cells(found.trained, found.trained_cells), "")
+
+
+def _opening(board: Board, found: Standings, note: str, command: str) -> Iterator[str]:
+    done, asked = sum(line.trials for line in found.cells), board.trials * len(board.cells)
+    yield from ("# Leaderboard of two-sample tests", "")
+    yield from (f"<!-- {note} -->", "") if note else ()
     yield (
         f"{len(board.labels)} tests on {len(board.cells)} cells, each with its true null beside "
         f"it: level {board.alpha:g}, {board.n_resamples} permutations, seed {board.seed}. "
         "All tests see the same draws."
     )
     yield ""
-    if done < asked or any(line.trials < board.trials for line in found.cells):
-        yield (
-            f"**The study is unfinished**: {done} of {asked} trials are done in every test, and as "
-            "many nulls; the figures will change. "
-            f"Trials of a cell so far: {_range(found.cells)}."
-        )
-    else:
+    if _complete(board, found):
         yield f"The study is complete: {board.trials} trials in every cell, and as many nulls."
+    else:
+        yield (
+            f"**The study is unfinished**: {done} of {asked} trials are done by every test that "
+            "does not train; the figures will change. "
+            f"Trials per cell so far: {_range(found.cells)}."
+        )
     yield from ("", _RULES)
     yield from (f"Command: `{command}`.", "") if command else ()
+
+
+def _complete(board: Board, found: Standings) -> bool:
+    """Whether every test that does not train has done all trials and nulls of every cell."""
+    return len(found.cells) == len(board.cells) and all(
+        rate.trials == board.trials
+        for line in found.cells
+        for rate in (*line.power.values(), *line.null.values())
+    )
 
 
 def _range(cells: Sequence[CellLine]) -> str:
@@ -101,13 +120,13 @@ def _range(cells: Sequence[CellLine]) -> str:
     return f"{min(trials)}" if min(trials) == max(trials) else f"{min(trials)} to {max(trials)}"
 
 
-def _tests(standings: Sequence[Standing], board: Board) -> Iterator[str]:
+def _tests(tests: Sequence[Standing]) -> Iterator[str]:
     yield (
         "| test | mean regret | largest regret | largest lower bound | false alarms | "
         "cells above alpha | smallest Holm p | seconds |"
     )
     yield "|---" * 8 + "|"
-    for one in standings:
+    for one in tests:
         yield (
             f"| {_escaped(one.test)} | {_regret(one.regret, 3)} | {one.largest[1]:+.2f} "
             f"({one.largest[0]}) | {one.largest_low[1]:+.2f} ({one.largest_low[0]}) | "
@@ -121,126 +140,61 @@ def _goal(board: Board, counts: Counts, found: Standings) -> Iterator[str]:
     one = next((one for one in found.tests if one.test == "omnibus"), None)
     if one is None:
         return
+    so_far = "" if _complete(board, found) else " so far"
     yield from ("## The goal for omnibus, with one default setting", "")
     yield (
         f"- Mean regret at most {MEAN_GOAL:.2f}: {_regret(one.regret, 3)}, "
-        f"{_met(one.regret.value <= MEAN_GOAL)}."
+        f"{_met(one.regret.value <= MEAN_GOAL)}{so_far}."
     )
     low = one.largest_low
     yield (
         f"- No cell whose lower bound exceeds {CELL_GOAL:.2f}: the largest is {low[1]:+.2f} "
-        f"({low[0]}), {_met(low[1] <= CELL_GOAL)}."
+        f"({low[0]}), {_met(low[1] <= CELL_GOAL)}{so_far}."
     )
     for other in board.labels:
-        if other in ("MmdFuse", "MmdAgg"):
+        if other not in TESTS:
             ahead = lead(board, counts, "omnibus", other)
             yield (
-                f"- Lead over {other}, mean difference of power over {ahead.cells} cells: "
-                f"{_regret(Regret(ahead.value, ahead.error), 3)}."
+                f"- Lead over {_escaped(other)}, mean difference of power on the same draws of "
+                f"{ahead.cells} cells: {_regret(Regret(ahead.value, ahead.error), 3)}."
             )
     yield ""
 
 
 def _met(reached: bool) -> str:
-    return "met so far" if reached else "missed so far"
+    return "met" if reached else "missed"
 
 
-def _unseen(cells: Sequence[CellLine]) -> Iterator[str]:
+def _unseen(found: Standings) -> Iterator[str]:
     yield from ("## What no test sees", "")
-    none = [line for line in cells if line.best[1].value < UNSEEN]
+    best = {line.name: found.best(line) for line in found.cells or found.trained_cells}
+    none = {name: one for name, one in best.items() if one[1].value < UNSEEN}
     if not none:
         yield f"In every cell some test rejects in at least {UNSEEN:.0%} of the draws."
     else:
         yield f"Cells in which no test rejects in {UNSEEN:.0%} of the draws, with the best of them:"
         yield ""
-        for line in none:
-            yield f"- {line.name}: {line.best[0]}, {_rate(line.best[1], 2)}"
+        for name, (test, rate) in none.items():
+            yield f"- {name}: {_escaped(test)}, {_rate(rate, 2)}"
     yield ""
 
 
-def _cells(found: Standings) -> Iterator[str]:
-    tests = [one.test for one in found.tests]
-    yield "| cell | rows | trials | " + " | ".join(map(_escaped, tests)) + " |"
-    yield "|---" * (len(tests) + 3) + "|"
-    for line in found.cells:
-        rates = " | ".join(f"{line.power[test].value:.2f}" for test in tests)
+def _cells(tests: Sequence[Standing], cells: Sequence[CellLine]) -> Iterator[str]:
+    names = [one.test for one in tests]
+    yield "| cell | rows | trials | " + " | ".join(map(_escaped, names)) + " |"
+    yield "|---" * (len(names) + 3) + "|"
+    for line in cells:
+        rates = " | ".join(f"{line.power[test].value:.2f}" for test in names)
         yield f"| {line.name} | {line.rows} | {line.trials} | {rates} |"
 
 
-def _nulls(found: Standings) -> Iterator[str]:
-    tests = [one.test for one in found.tests]
-    yield "| cell | trials | " + " | ".join(map(_escaped, tests)) + " |"
-    yield "|---" * (len(tests) + 2) + "|"
-    for line in found.cells:
-        rates = " | ".join(f"{line.null[test].value:.2f}" for test in tests)
-        yield f"| {line.name} | {line.null[tests[0]].trials} | {rates} |"
-
-
-def as_table(found: Standings) -> str:
-    """Every cell and test as CSV text: rates, intervals, regret."""
-    names = ("cell", "rows", "test", "null", "trials", "rejections", "rate", "low", "high",
-             "regret", "regret_low", "regret_high", "best")  # fmt: skip
-    table: dict[str, list[Any]] = {name: [] for name in names}
-    for line in found.cells:
-        for test in line.power:
-            for null, rate in ((False, line.power[test]), (True, line.null[test])):
-                behind = line.regret[test]
-                low, high = rate.interval
-                ends = (None, None) if null else behind.interval
-                values = (
-                    line.name, line.rows, test, null, rate.trials, rate.rejections,
-                    round(rate.value, 4), round(low, 4), round(high, 4),
-                    None if null else round(behind.value, 4), *(_rounded(end) for end in ends),
-                    None if null else " or ".join(behind.best),
-                )  # fmt: skip
-                for name, value in zip(names, values, strict=True):
-                    table[name].append(value)
-    return as_csv(table)
-
-
-def as_document(board: Board, found: Standings) -> dict[str, Any]:
-    """What ``--json`` writes: the study, the tests and the cells; no times."""
-    return {
-        "study": {
-            "cells": [cell.name for cell in board.cells],
-            "tests": list(board.labels),
-            "trials": board.trials,
-            "n_resamples": board.n_resamples,
-            "alpha": board.alpha,
-            "seed": board.seed,
-        },
-        "tests": [_test_document(one) for one in found.tests],
-        "trained": [_test_document(one) for one in found.trained],
-        "cells": [
-            {
-                "name": line.name,
-                "trials": line.trials,
-                "power": {test: rate.value for test, rate in line.power.items()},
-                "null": {test: rate.value for test, rate in line.null.items()},
-                "regret": {test: behind.value for test, behind in line.regret.items()},
-            }
-            for line in found.cells
-        ],
-    }
-
-
-def _test_document(one: Standing) -> dict[str, Any]:
-    low, high = one.regret.interval
-    return {
-        "test": one.test,
-        "cells": one.cells,
-        "trials": one.trials,
-        "regret": {"value": one.regret.value, "low": low, "high": high},
-        "largest_regret": {"cell": one.largest[0], "value": one.largest[1]},
-        "largest_lower_bound": {"cell": one.largest_low[0], "value": one.largest_low[1]},
-        "false_alarms": one.null.value,
-        "cells_above_alpha": list(one.above),
-        "smallest_adjusted_pvalue": one.smallest,
-    }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+def _nulls(tests: Sequence[Standing], cells: Sequence[CellLine]) -> Iterator[str]:
+    names = [one.test for one in tests]
+    yield "| cell | trials | " + " | ".join(map(_escaped, names)) + " |"
+    yield "|---" * (len(names) + 2) + "|"
+    for line in cells:
+        rates = " | ".join(f"{line.null[test].value:.2f}" for test in names)
+        yield f"| {line.name} | {line.null[names[0]].trials} | {rates} |"
 
 
 def _rate(rate: Rate, digits: int) -> str:

@@ -89,6 +89,10 @@ class Planted:
         if null:
             return p.drop(table.kind), rows[rest[:m]].drop(table.kind)
         chosen = self._chosen(table, rows, rest, m, np.flatnonzero(~first), rng)
+        if len(chosen) < m:
+            raise InputError(
+                f"{self.table} has too few rows for {self.change} in {m} rows of q; ask for fewer."
+            )
         return p.drop(table.kind), self._changed(table, rows, rows[chosen], rng).drop(table.kind)
 
     def _chosen(
@@ -103,7 +107,8 @@ class Planted:
         """The rows of q, before anything in them is changed."""
         hit = rng.random(m) < self.amount
         if self.change == "source":
-            return np.where(hit, rng.permutation(others)[:m], rest[:m])
+            strange = rng.permutation(others)[: hit.sum()]
+            return np.concatenate([strange, rest[: m - hit.sum()]])
         if self.change not in ("covariate", "lost", "rare"):
             return rest[:m]
         number = rows[table.number].to_numpy()[rest]

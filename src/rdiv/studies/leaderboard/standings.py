@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.inference.multiplicity import holm
-from rdiv.studies.leaderboard.board import Board, Counts
+from rdiv.studies.leaderboard.board import Board
+from rdiv.studies.leaderboard.cells import Cell
+from rdiv.studies.leaderboard.counts import Counts
 
 __all__ = ["CellLine", "Lead", "Rate", "Regret", "Standing", "Standings", "lead", "regret",
            "standings"]  # fmt: skip
@@ -44,7 +46,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Regret:
-    """How far a test is behind the best one of a cell."""
+    """How far a test is behind the best one of a cell; `best` names that."""
 
     value: float
     error: float
@@ -161,30 +163,43 @@ class Standing:
 
 @dataclass(frozen=True)
 class Standings:
-    """All tests, the best first, all cells, and the tests that learn on their own cells."""
+    """All tests, the best first, and all cells.
+
+    Parameters
+    ----------
+    tests, cells : tuple
+        The tests that learn nothing with labels, on all cells.
+    trained, trained_cells : tuple
+        All tests, those that learn included, on the cells and trials that these ran in.
+    """
 
     tests: tuple[Standing, ...]
     trained: tuple[Standing, ...]
     cells: tuple[CellLine, ...]
+    trained_cells: tuple[CellLine, ...] = ()
+
+    def best(self, cell: CellLine) -> tuple[str, Rate]:
+        """The test with the largest rate in a cell, those that learn included."""
+        also = [line.best for line in self.trained_cells if line.name == cell.name]
+        return max([cell.best, *also], key=lambda item: item[1].value)
 
 
 def standings(board: Board, counts: Counts) -> Standings:
     """Sort the tests by mean regret; those that learn are compared with all on their own cells."""
     always = [label for label in board.labels if label not in board.learners]
-    lines = _lines(board, counts, always)
-    everywhere = _sorted(board, counts, lines, always)
-    few = _lines(board, counts, board.labels, [cell.name for cell in board.cells if cell.trained])
-    trained = _sorted(board, counts, few, board.labels) if board.learners else ()
-    return Standings(everywhere, trained, lines)
+    lines = _lines(counts, always, board.cells) if always else ()
+    few: tuple[CellLine, ...] = ()
+    if board.learners:
+        marked = [cell for cell in board.cells if cell.trained]
+        few = _lines(counts, board.labels, marked)
+    return Standings(
+        _sorted(board, counts, lines, always), _sorted(board, counts, few, board.labels), lines, few
+    )
 
 
-def _lines(
-    board: Board, counts: Counts, labels: Sequence[str], names: Sequence[str] | None = None
-) -> tuple[CellLine, ...]:
+def _lines(counts: Counts, labels: Sequence[str], cells: Sequence[Cell]) -> tuple[CellLine, ...]:
     found = []
-    for cell in board.cells:
-        if names is not None and cell.name not in names:
-            continue
+    for cell in cells:
         power = counts.together(cell.name, False, labels)
         null = counts.together(cell.name, True, labels)
         trials = len(next(iter(power.values())))
