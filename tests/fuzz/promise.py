@@ -64,7 +64,7 @@ def call(function: Callable[..., Any], *given: Any, kind: str, **options: Any) -
         except Exception as error:
             trace = "".join(traceback.format_exception(error)[-4:])
             raise BrokenPromise(
-                f"{type(error).__name__} of another library from {function.__name__}, options "
+                f"{type(error).__name__} of another library from {function!r:.300}, options "
                 f"{options!r:.500}\n{trace}"
             ) from error
     RAN[f"{kind}, answered"] += 1

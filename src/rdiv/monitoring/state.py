@@ -229,16 +229,21 @@ class MonitorState:
     def from_json(cls, text: str) -> MonitorState:
         """The state that `to_json` wrote; one that was changed since is refused."""
         body = unsealed(text, SCHEMA)
-        watched = body["watched"]
-        columns = [body["history"][key] for key in COLUMNS]
-        return cls(
-            Watched(**{**watched, "quantiles": tuple(watched["quantiles"])}),
-            {name: Process.from_fields(one) for name, one in body["processes"].items()},
-            tuple(Look(*map(_as_tuple, row)) for row in zip(*columns, strict=True)),
-            body["chain"],
-            body["labels_late"],
-            body["notes"],
-        )
+        try:
+            watched = body["watched"]
+            columns = [body["history"][key] for key in COLUMNS]
+            return cls(
+                Watched(**{**watched, "quantiles": tuple(watched["quantiles"])}),
+                {name: Process.from_fields(one) for name, one in body["processes"].items()},
+                tuple(Look(*map(_as_tuple, row)) for row in zip(*columns, strict=True)),
+                body["chain"],
+                body["labels_late"],
+                dict(body["notes"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise InputError(
+                "the state is damaged; restore the file from a copy, or start again."
+            ) from None
 
     def to_frame(self) -> Any:
         """The history, one row per look: a polars frame, or a pandas one without polars."""
