@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rdiv.cli.options import Alpha, Jobs, JsonFile, Resamples, Seed
-from rdiv.cli.outputs import check_destination, deliver, printable, write_out
+from rdiv.cli.outputs import check_destination, deliver, printable, write_bytes, write_out
 from rdiv.cli.own_code import imported, reporting_user_errors
 from rdiv.cli.power import saying_where_rows_are, trial_progress
 from rdiv.cli.study_options import DataFolder
@@ -135,7 +135,6 @@ def _report(board: Board, rows: list[dict[str, Any]], folder: Path, json: str | 
         finished,
         standings,
     )
-    from rdiv.whole_files import write_whole_file
 
     counts = finished(board, rows)
     found = standings(board, counts)
@@ -145,7 +144,7 @@ def _report(board: Board, rows: list[dict[str, Any]], folder: Path, json: str | 
         ("leaderboard.csv", as_table(found)),
         ("leaderboard.svg", as_picture(found)),
     ):
-        write_whole_file(folder / name, text.encode())
+        write_bytes(str(folder / name), text.encode())
 
     def show() -> None:
         write_out(printable(page))

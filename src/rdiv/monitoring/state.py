@@ -17,6 +17,7 @@ from rdiv.monitoring.packing import sealed, unsealed
 from rdiv.monitoring.process import Process
 from rdiv.monitoring.words import details, headline, warnings_of
 from rdiv.results import short_block
+from rdiv.whole_files import write_whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -266,11 +267,9 @@ class MonitorState:
 
     def to_html(self, path: Any) -> None:
         """Write the page of this state; see `rdiv watch show --html`."""
-        from pathlib import Path
-
         from rdiv.report.watch_view import watch_page
 
-        Path(path).write_text(watch_page(self), encoding="utf-8")
+        write_whole_file(path, watch_page(self).encode())
 
     def headline(self) -> str:
         """The finding in one sentence."""
