@@ -7,7 +7,7 @@ from contextlib import suppress
 from secrets import token_hex
 from shutil import copymode
 
-__all__ = ["DRAFTS", "put_in_place", "sync_folder", "write_whole_file"]
+__all__ = ["DRAFTS", "make_folder", "put_in_place", "sync_folder", "write_whole_file"]
 
 DRAFTS = ".rdiv-"
 """How the name of a file begins that is not finished; a kill may leave one behind."""
@@ -62,6 +62,26 @@ def put_in_place(draft: str | os.PathLike[str], place: str | os.PathLike[str]) -
         os.fsync(stream.fileno())
     os.replace(draft, place)
     sync_folder(os.path.dirname(os.path.abspath(place)))
+
+
+def make_folder(folder: str | os.PathLike[str]) -> None:
+    """Make a folder and those above it, with the names of the new ones on the disk.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     make_folder(os.path.join(folder, "a", "b"))
+    ...     print(os.listdir(os.path.join(folder, "a")))
+    ['b']
+    """
+    above, new = os.path.abspath(folder), []
+    while not os.path.exists(above):
+        above = os.path.dirname(above)
+        new.append(above)
+    os.makedirs(folder, exist_ok=True)
+    for one in reversed(new):
+        sync_folder(one)
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:

@@ -77,3 +77,75 @@ def test_no_memory_at_a_heavy_step(step: str, monkeypatch: pytest.MonkeyPatch) -
         assert code == 2, "the step is not on the way of this run"
         assert "there is not enough memory (unable to allocate 40. GiB" in said
         assert sorted(folder.iterdir()) == before
+
+
+ALLOCATIONS = ("empty", "zeros", "full", "concatenate", "stack", "where", "asarray", "repeat")
+FEW = ["--model", "ridge", "--resamples", "39", "--target", "y"]
+COMMANDS: dict[str, list[str]] = {
+    "compare": ["compare", "p.csv", "q.csv", *FEW, "--json", "out.json"],
+    "no labels": ["compare", "long.csv", "unlabelled.csv", *FEW, "--json", "out.json"],
+    "no target": ["compare", "p.csv", "q.csv", "--resamples", "39", "--json", "out.json"],
+    "levels": ["compare", "p.csv", "q.csv", *FEW, "--by", "c", "--html", "page.html"],
+    "partitions": ["compare", "parts", "parts", *FEW, "--json", "out.json"],
+    "test": ["test", "p.csv", "q.csv", *FEW, "--discrepancy", "omnibus", "--json", "out.json"],
+    "plan": ["plan", "p.csv", "q.csv", *FEW, "--gap", "1", "--picture", "curve.svg"],
+    "denoise": ["denoise", "p.csv", "--target", "c", "--model", "logistic", "--out", "clean.csv"],
+    "watch": ["watch", "start", "long.csv", "--target", "y", "--model", "ridge", "--state", "s"],
+}
+PLACES = (0.0, 0.45, 0.95)
+"""Which of the allocations of a run fails, as a share of their number."""
+
+
+def allocating(patch: pytest.MonkeyPatch, fail_at: int | None) -> list[int]:
+    """Count the arrays that rdiv itself makes; one of them does not fit."""
+    import sys
+
+    import numpy as np
+
+    made_so_far = [0]
+
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(real)
+        def wrapped(*given: Any, **options: Any) -> Any:
+            if sys._getframe(1).f_globals.get("__name__", "").startswith("rdiv."):
+                made_so_far[0] += 1
+                if made_so_far[0] == fail_at:
+                    raise MemoryError("Unable to allocate 40. GiB for an array")
+            return real(*given, **options)
+
+        return wrapped
+
+    for name in ALLOCATIONS:
+        patch.setattr(np, name, counted(getattr(np, name)))
+    return made_so_far
+
+
+@pytest.mark.trains
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_memory_anywhere_on_the_way(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with scratch() as folder:
+        for seed, (file, rows) in enumerate((("p", 40), ("q", 40), ("long", 120))):
+            made(Recipe(TABLE.columns, rows, seed)).write_csv(folder / f"{file}.csv")
+        made(Recipe(TABLE.columns, 120, 5)).drop("y").write_csv(folder / "unlabelled.csv")
+        (folder / "parts").mkdir()
+        for k in range(2):
+            made(Recipe(TABLE.columns, 40, k)).write_parquet(folder / "parts" / f"{k}.parquet")
+        before = {file: file.stat().st_mtime_ns for file in folder.rglob("*")}
+
+        def ran(fail_at: int | None) -> tuple[int, str, int]:
+            with monkeypatch.context() as patch:
+                arrays = allocating(patch, fail_at)
+                code, _, said = run(COMMANDS[name], "fault", folder)
+            return code, said, arrays[0]
+
+        for place in PLACES:
+            if place == 0.0:
+                code, said, arrays = ran(None)
+                assert (code, arrays > 50) == (0, True), said
+                for file in set(folder.rglob("*")) - set(before):
+                    file.unlink()
+            code, said, _ = ran(1 + int(place * arrays))
+            assert code == 2, (place, said)
+            assert "not enough memory (unable to allocate 40. GiB" in said
+            left = {file for file in folder.rglob("*") if file.suffix != ".lock"}
+            assert left == set(before)

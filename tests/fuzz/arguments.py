@@ -14,12 +14,15 @@ from rdiv.cli.application import command
 from rdiv.discrepancies import BY_NAME as DISCREPANCIES
 from rdiv.models import BY_NAME as MODELS
 
-__all__ = ["BASES", "PAIR", "SLOW", "WATCHED", "arguments", "commands", "options_of"]
+__all__ = ["BASES", "PAIR", "RIDGE", "SLOW", "WATCHED", "arguments", "commands", "options_of"]
 
 QUICK = ["--model", "ridge", "--resamples", "39", "--target", "visits"]
+RIDGE = ["--model", "ridge"]
+BOARD = ["--trials", "4", "--trained-trials", "0", "--resamples", "39"]
 SMALL = ["--sizes", "20", "--trials", "1", "--resamples", "39"]
 PAIR = ["reference.csv", "current.csv"]
 ARRAYS = ["arrays.npz", "other.npz"]
+PARTS = ["parts", "parts/*.parquet"]
 WATCHED = ["--loss", "error"]
 BASES: dict[str, list[list[str]]] = {
     "compare": [
@@ -29,6 +32,9 @@ BASES: dict[str, list[list[str]]] = {
         ["compare", *PAIR, "--target", "bought", "--prediction", "chance", "--resamples", "39"],
         ["compare", *PAIR, *QUICK, "--by", "month"],
         ["compare", *ARRAYS, "--model", "logistic", "--resamples", "39"],
+        ["compare", "long.csv", "unlabelled.csv", *QUICK],
+        ["compare", "long.csv", "labels_later.csv", *QUICK],
+        ["compare", *PARTS, *QUICK],
     ],
     "test": [
         ["test", *PAIR, *QUICK],
@@ -37,6 +43,7 @@ BASES: dict[str, list[list[str]]] = {
     "plan": [
         ["plan", *PAIR, *QUICK, "--trials", "4"],
         ["plan", PAIR[0], *QUICK, "--gap", "0.5"],
+        ["plan", "long.csv", *QUICK, "--labels", "none", "--gap", "0.5"],
     ],
     "denoise": [["denoise", PAIR[0], "--target", "bought", "--model", "logistic"]],
     "power": [
@@ -52,8 +59,15 @@ BASES: dict[str, list[list[str]]] = {
         ["bound", "--network", "weights.safetensors"],
     ],
     "reproduce": [["reproduce", "hdgm-size", "--plan"], ["reproduce"]],
-    "watch start": [["watch", "start", PAIR[0], "--state", "new.json", *WATCHED]],
-    "watch add": [["watch", "add", PAIR[1], "--state", "state.json"]],
+    "leaderboard": [["leaderboard", "--cells", "blob, 50", *BOARD]],
+    "watch start": [
+        ["watch", "start", PAIR[0], "--state", "new.json", *WATCHED],
+        ["watch", "start", "long.csv", "--state", "new.json", "--target", "visits", *RIDGE],
+    ],
+    "watch add": [
+        ["watch", "add", PAIR[1], "--state", "state.json"],
+        ["watch", "add", PAIR[1], "labels_later.csv", "--state", "trained.json"],
+    ],
     "watch show": [["watch", "show", "--state", "state.json"]],
     "data list": [["data", "list"]],
     "data path": [["data", "path", "higgs"]],
@@ -65,10 +79,22 @@ SLOW = {"demo"}
 """Commands that have nothing small to run."""
 
 _SKIPPED = {"--jobs", "--scheduler", "--plan", "--help"}  # processes; tables that take minutes
+_COUNTS = ["20", "1000", "0", "x"]
 _NUMBERS = ["0", "1", "-1", "2", "5", "0.5", "0.05", "1e-300", "1e400", "nan", "inf", "-0.0"]
 _ODD = ["", " ", "x", "é\u202e", "\udcff", "-", "--", "'", "a,b", "1,2", "None", "../..", "a" * 300]
 _COLUMNS = ["age", "visits", "bought", "shop", "month", "error", "chance", "day", "no such"]
-_FILES = [*PAIR, *ARRAYS, "arrays.npz::x", "empty.csv", "absent.csv", "folder", "/dev/null"]
+_FILES = [
+    *PAIR,
+    *ARRAYS,
+    *PARTS,
+    "unlabelled.csv",
+    "labels_later.csv",
+    "arrays.npz::x",
+    "empty.csv",
+    "absent.csv",
+    "folder",
+    "/dev/null",
+]
 _OUT = ["out.json", "-", "folder", "absent/out.json", "reference.csv", "out.csv", "/dev/full", ""]
 _SMALL_MODELS = [name for name in MODELS if name in ("mixed", "kde", "gmm", "pca", "ridge")]
 _BY_OPTION: dict[str, list[str]] = {
@@ -80,6 +106,10 @@ _BY_OPTION: dict[str, list[str]] = {
     "--method": ["os:getcwd", "absent:Thing", "collections:OrderedDict"],
     "--resamples": ["39", "19", "0", "-5", "18", "99", "x"],
     "--trials": ["1", "2", "0"],
+    "--trained-trials": ["0", "x"],
+    "--cells": ["blob, 50", "no such", "bl*,50"],
+    "--labels": ["all", "none", "x"],
+    **dict.fromkeys(["--fit-rows", "--sample-rows"], _COUNTS),
     "--repeats": ["1", "2", "0"],
     "--cells": ["blob, 50", "digits source, 20", "blob", "*, 7"],
     "--minutes": ["0", "0.001"],
@@ -92,7 +122,15 @@ _BY_OPTION: dict[str, list[str]] = {
     "--pair": _FILES,
     "--network": ["weights.safetensors", "reference.csv", "absent"],
     "--norms": ["1", "1,2,3", "0", "-1", "1e200,1e200"],
-    "--state": ["state.json", "new.json", "absent.json", "reference.csv", "folder", ""],
+    "--state": [
+        "state.json",
+        "trained.json",
+        "new.json",
+        "absent.json",
+        "reference.csv",
+        "folder",
+        "",
+    ],
     "--reference": _FILES,
     "--batches": _COLUMNS,
     "--unit": ["row", "batch", "x"],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import rdiv
 from rdiv.models import Frozen, Ridge
 from rdiv.noisy_labels import LabelNoiseDetector
 
-__all__ = ["ARRAYS", "FUNCTIONS", "MODELS", "Arrays", "Call", "calls"]
+__all__ = ["ARRAYS", "FORMS", "FUNCTIONS", "LABELS", "MODELS", "Arrays", "Call", "calls"]
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,57 @@ def _sample(given: Recipe | Arrays, shift: int) -> Any:
     return ARRAYS[given.kind](rng, given.rows, given.columns)
 
 
+def _batches(frame: pl.DataFrame) -> Callable[[], Any]:
+    return lambda: iter(frame.to_arrow().to_batches(max_chunksize=16))
+
+
+def _dataset(frame: pl.DataFrame) -> Any:
+    from pyarrow import dataset
+
+    return dataset.dataset(frame.to_arrow())
+
+
+def _scanned(frame: pl.DataFrame) -> Any:
+    """Two files of a folder, which is gone when the process ends."""
+    folder = tempfile.TemporaryDirectory(prefix="rdiv-fuzz-")
+    _FOLDERS.append(folder)
+    half = len(frame) // 2
+    for k, part in enumerate((frame[:half], frame[half:])):
+        part.write_parquet(f"{folder.name}/{k}.parquet")
+    return rdiv.scan(folder.name)
+
+
+_FOLDERS: list[Any] = []
+FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "polars": lambda frame: frame,
+    "pandas": lambda frame: frame.to_pandas(),
+    "arrow": lambda frame: frame.to_arrow(),
+    "lazy": lambda frame: frame.lazy(),
+    "dataset": _dataset,
+    "batches": _batches,
+    "scanned": _scanned,
+}
+"""What a table is given as; from "lazy" on it is read in partitions."""
+
+LABELS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "all": lambda frame: frame,
+    "no column": lambda frame: frame.drop("y"),
+    "none": lambda frame: frame.with_columns(y=pl.lit(None, frame.schema["y"])),
+    "some": lambda frame: frame.with_columns(
+        y=pl.when(pl.int_range(pl.len()) % 3 == 0).then(pl.col("y"))
+    ),
+}
+"""How many labels the current table has."""
+
+
+def _shaped(frame: pl.DataFrame, form: str, labels: str) -> Any:
+    """The table with some of its labels, as it is given; plain where it cannot be so."""
+    try:
+        return FORMS[form](LABELS[labels](frame) if "y" in frame.columns else frame)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ArithmeticError, ValueError):
+        return frame  # a column that the other library cannot hold
+
+
 _TARGETS: dict[str, Callable[[np.random.Generator, int], Any]] = {
     "numbers": lambda rng, n: rng.normal(size=n),
     "classes": lambda rng, n: rng.integers(0, 2, size=n),
@@ -84,6 +136,7 @@ _TARGETS: dict[str, Callable[[np.random.Generator, int], Any]] = {
     "wide": lambda rng, n: rng.normal(size=(n, 2)),
     "mixed": lambda rng, n: [1, "a", None] * n,
     "huge": lambda rng, n: rng.normal(size=n) * 1e200,
+    "some": lambda rng, n: np.where(np.arange(n) % 3, np.nan, rng.normal(size=n)),
 }
 
 
@@ -180,7 +233,24 @@ _PLAUSIBLE: dict[str, list[Any]] = {
     "ratio": [None, 1.0, 2.0],
     "sizes": [None, [20], (20, 40)],
     "trials": [3],
+    "labels": ["all", "none"],
+    "unit": ["row", "batch"],
+    "batches": [None, "a", "y"],
+    "min_gap": [None, 0.0, 0.5],
+    "fit_rows": [1000, 100],
+    "sample_rows": [1000, 100],
 }
+
+
+def watched(p: Any, q: Any, **options: Any) -> rdiv.MonitorState:
+    """A monitor of one batch, given twice, and its state read back."""
+    monitor = rdiv.Monitor(p, **options)
+    state = monitor.update(monitor.start(), q, name="one")
+    state = rdiv.MonitorState.from_json(monitor.update(state, q).to_json())
+    monitor.check(state)
+    return state
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "two_sample_test": rdiv.two_sample_test,
     "r_divergence": rdiv.r_divergence,
@@ -192,8 +262,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "denoise": lambda x, y=None, **options: LabelNoiseDetector(
         options.pop("model", None) or "logistic", options.pop("noise_rate", "auto")
     ).fit(x, y, **options),
+    "monitor": watched,
 }
-"""The public functions that take samples. A monitor and its states belong here once they are."""
+"""The public functions that take samples."""
 
 _OF_DENOISE = {"target": [None, "y"], "rng": [0], "noise_rate": ["auto", "paper", 0.2, 1.0, "x"]}
 
@@ -208,10 +279,16 @@ class Call:
     model: str = "nothing"
     target: str | None = None
     options: tuple[tuple[str, Any], ...] = field(default=())
+    form: str = "polars"
+    labels: str = "all"
 
     def run(self, call: Callable[..., Any]) -> Any:
         """Make the samples and call the function through ``call``."""
         p, q = _sample(self.p, 0), _sample(self.q, 1)
+        if isinstance(p, pl.DataFrame):
+            p = _shaped(p, self.form, "all")
+        if isinstance(q, pl.DataFrame):
+            q = _shaped(q, self.form, self.labels)
         if self.target is not None:
             p, q = self._with_target(p, 2), self._with_target(q, 3)
         options = {**dict(self.options), "model": MODELS[self.model]()}
@@ -236,7 +313,8 @@ class Call:
 def _settings(function: str) -> dict[str, list[Any]]:
     if function == "denoise":
         return _OF_DENOISE
-    names = inspect.signature(FUNCTIONS[function]).parameters
+    known: Any = rdiv.Monitor if function == "monitor" else FUNCTIONS[function]
+    names = inspect.signature(known).parameters
     return {name: values for name, values in _PLAUSIBLE.items() if name in names}
 
 
@@ -298,4 +376,8 @@ def calls(draw: st.DrawFn) -> Call:
         quick = name not in ("n_resamples", "trials", "sizes")  # many permutations are no defect
         some = _ODD if quick else [one for one in _ODD if one is not _MANY]
         options[name] = draw(st.sampled_from(some))
-    return Call(function, p, q, model, target, tuple(options.items()))
+    form = draw(st.sampled_from(["polars", "polars", *FORMS])) if tables else "polars"
+    labels = draw(st.sampled_from(["all", "all", *LABELS])) if tables and named else "all"
+    if (function == "monitor" or labels != "all") and draw(st.integers(0, 3)):
+        p, q = (replace(one, rows=3 * one.rows) for one in (p, q))  # enough to train on a part
+    return Call(function, p, q, model, target, tuple(options.items()), form, labels)

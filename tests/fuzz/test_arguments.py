@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, example, given, settings
-from tests.fuzz.arguments import BASES, PAIR, SLOW, WATCHED, arguments, commands
+from tests.fuzz.arguments import BASES, PAIR, RIDGE, SLOW, WATCHED, arguments, commands
 from tests.fuzz.promise import examples, run, scratch
 
 
@@ -48,10 +48,20 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         frame = table(seed)
         x = frame.select("age", "visits").to_numpy()
         np.savez(folder / f"{name}.npz", x=x, y=(frame["bought"] == "yes").to_numpy().astype(int))
+    table(0, 120).write_csv(folder / "long.csv")
+    labels = table(1, 120)
+    labels.drop("visits").write_csv(folder / "unlabelled.csv")
+    known = pl.when(pl.int_range(pl.len()) < 80).then(pl.col("visits"))
+    labels.with_columns(visits=known).write_csv(folder / "labels_later.csv")
+    (folder / "parts").mkdir()
+    for k in range(2):
+        table(0)[20 * k : 20 * (k + 1)].write_parquet(folder / "parts" / f"{k}.parquet")
     (folder / "empty.csv").write_text("")
     (folder / "folder").mkdir()
-    started = ["watch", "start", str(folder / PAIR[0]), "--state", str(folder / "state.json")]
-    assert main([*started, *WATCHED]) == 0
+    trained = ["--target", "visits", *RIDGE]
+    for file, name, how in ((PAIR[0], "state", WATCHED), ("long.csv", "trained", trained)):
+        state = ["--state", str(folder / f"{name}.json")]
+        assert main(["watch", "start", str(folder / file), *state, *how]) == 0
     save_file({"0.weight": np.ones((3, 2), np.float32)}, folder / "weights.safetensors")
     return folder
 

@@ -56,17 +56,14 @@ def test_on_predictable_labels_flips_are_still_counted() -> None:
     found = LabelNoiseDetector("logistic").fit(x, given, rng=0)
     assert found.noise_interval is not None
     assert found.noise_interval.low <= (given != y).mean() <= found.noise_interval.high
-    assert found.notes["trust"] > 0.9
-    assert found.probabilities.max() <= found.notes["trust"]
+    assert found.probabilities[given != y].mean() > 0.8
+    assert found.probabilities[given == y].mean() < 0.1
 
 
-def test_trust_falls_with_the_mistakes_that_flips_do_not_explain() -> None:
+def test_what_flips_do_not_explain() -> None:
     certain, doubtful = Predictability(0.1, 0.5), Predictability(0.3, 0.5)
     assert certain.explained(0.1) == 1
-    assert certain.trust(0.1) == 1
-    # 0.2 of 0.4 avoidable mistakes are made, and three quarters of that counts as doubt
-    assert doubtful.explained(0.1) == pytest.approx(0.5)
-    assert doubtful.trust(0.1) == pytest.approx(1 - 0.75 * 0.5)
+    assert doubtful.explained(0.1) == pytest.approx(0.5)  # 0.2 of 0.4 avoidable mistakes
     assert Predictability(0.5, 0.5).explained(0.6) == 0
 
 

@@ -162,7 +162,7 @@ def test_rows_are_dropped_where_weights_are_not_taken() -> None:
         robust.set_params(action="weight").fit(x, y)
 
 
-def test_weights_are_the_probability_of_a_right_label_before_the_discount() -> None:
+def test_weights_are_the_probability_of_a_right_label_by_the_likeliest_flips() -> None:
     class Recorder(LogisticRegression):
         def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
             self.seen_ = sample_weight
@@ -171,7 +171,7 @@ def test_weights_are_the_probability_of_a_right_label_before_the_discount() -> N
     x, y = table()[0].select("age").to_numpy(), table()[1]
     robust = RobustClassifier(Recorder(), noise_rate=0.2, folds=3, random_state=0).fit(x, y)
     weights, noise = robust.fitted_.estimator.seen_, robust.noise_
-    expected = np.where(noise.suspected, 1 - noise.probabilities / noise.notes["trust"], 1.0)
+    expected = np.where(noise.suspected, 1 - noise._doubts, 1.0)
     assert sorted(weights) == pytest.approx(sorted(expected))
 
 

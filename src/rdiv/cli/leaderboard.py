@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rdiv.cli.options import Alpha, Jobs, JsonFile, Resamples, Seed
-from rdiv.cli.outputs import check_destination, deliver, printable, write_out
+from rdiv.cli.outputs import check_destination, deliver, printable, write_bytes, write_out
 from rdiv.cli.own_code import imported, reporting_user_errors
 from rdiv.cli.power import saying_where_rows_are, trial_progress
 from rdiv.cli.study_options import DataFolder
@@ -151,11 +151,10 @@ def _announce(board: Board, left: dict[str, float], plan: bool) -> None:
 def _report(board: Board, rows: list[dict[str, Any]], folder: Path, json: str | None) -> None:
     from rdiv.results import SCHEMA, as_json, plain
     from rdiv.studies.leaderboard import as_document, as_files, finished, standings
-    from rdiv.whole_files import write_whole_file
 
     files = as_files(board, rows)
     for name, text in files.items():
-        write_whole_file(folder / name, text.encode())
+        write_bytes(str(folder / name), text.encode())
     document = as_document(board, standings(board, finished(board, rows)))
 
     def show() -> None:

@@ -81,10 +81,6 @@ def read_state(path: str) -> MonitorState:
         return MonitorState.from_json(text)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(
-            f"{path}: the state is damaged; restore the file from a copy, or start again."
-        ) from None
 
 
 def write_state(path: str, state: MonitorState) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdiv.comparison.level_runs import FEWEST_LEVELS, LevelRun
@@ -14,6 +13,7 @@ from rdiv.comparison.sentences import asymptotic_because, further_looks, level_r
 from rdiv.comparison.verdicts import RISK_SHIFTS, VERDICTS, Direction, Verdict
 from rdiv.inference.multiplicity import Correction
 from rdiv.results import SCHEMA, as_json, plain, short_block
+from rdiv.whole_files import write_whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -325,4 +325,4 @@ class Comparisons:
         """Write all levels as one self-contained page; see `Comparison.to_html`."""
         from rdiv.report import many_page
 
-        Path(path).write_text(many_page(self, rows=rows), encoding="utf-8")
+        write_whole_file(path, many_page(self, rows=rows).encode())

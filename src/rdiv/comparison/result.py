@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdiv.comparison import sentences
@@ -21,6 +20,7 @@ from rdiv.inference.intervals import Interval
 from rdiv.results import SCHEMA, TwoSampleResult, as_json, plain
 from rdiv.samples.frames import new_frame
 from rdiv.samples.missing_labels import Labels
+from rdiv.whole_files import write_whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,7 +195,7 @@ class Comparison:
         """
         from rdiv.report import comparison_page
 
-        Path(path).write_text(comparison_page(self, rows=rows), encoding="utf-8")
+        write_whole_file(path, comparison_page(self, rows=rows).encode())
 
     def headline(self) -> str:
         """The verdict in one sentence."""

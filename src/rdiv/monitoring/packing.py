@@ -63,7 +63,7 @@ def unsealed(text: str, schema: int) -> dict[str, Any]:
         if body["kind"] != KIND:
             raise KeyError("kind")
         version = int(body["schema"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise InputError(
             "this is not the state of a monitor, or it was cut off; name the file that rdiv watch "
             "start wrote, or start again."

@@ -17,6 +17,7 @@ from rdiv.monitoring.packing import sealed, unsealed
 from rdiv.monitoring.process import Process
 from rdiv.monitoring.words import details, headline, warnings_of
 from rdiv.results import short_block
+from rdiv.whole_files import write_whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -229,16 +230,21 @@ class MonitorState:
     def from_json(cls, text: str) -> MonitorState:
         """The state that `to_json` wrote; one that was changed since is refused."""
         body = unsealed(text, SCHEMA)
-        watched = body["watched"]
-        columns = [body["history"][key] for key in COLUMNS]
-        return cls(
-            Watched(**{**watched, "quantiles": tuple(watched["quantiles"])}),
-            {name: Process.from_fields(one) for name, one in body["processes"].items()},
-            tuple(Look(*map(_as_tuple, row)) for row in zip(*columns, strict=True)),
-            body["chain"],
-            body["labels_late"],
-            body["notes"],
-        )
+        try:
+            watched = body["watched"]
+            columns = [body["history"][key] for key in COLUMNS]
+            return cls(
+                Watched(**{**watched, "quantiles": tuple(watched["quantiles"])}),
+                {name: Process.from_fields(one) for name, one in body["processes"].items()},
+                tuple(Look(*map(_as_tuple, row)) for row in zip(*columns, strict=True)),
+                body["chain"],
+                body["labels_late"],
+                dict(body["notes"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise InputError(
+                "the state is damaged; restore the file from a copy, or start again."
+            ) from None
 
     def to_frame(self) -> Any:
         """The history, one row per look: a polars frame, or a pandas one without polars."""
@@ -261,11 +267,9 @@ class MonitorState:
 
     def to_html(self, path: Any) -> None:
         """Write the page of this state; see `rdiv watch show --html`."""
-        from pathlib import Path
-
         from rdiv.report.watch_view import watch_page
 
-        Path(path).write_text(watch_page(self), encoding="utf-8")
+        write_whole_file(path, watch_page(self).encode())
 
     def headline(self) -> str:
         """The finding in one sentence."""

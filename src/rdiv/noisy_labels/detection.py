@@ -22,6 +22,7 @@ from rdiv.models.protocol import (
     task_of,
 )
 from rdiv.names import spelled
+from rdiv.noisy_labels.averaging import averaged_wrong, in_order
 from rdiv.noisy_labels.corruption import check_rate
 from rdiv.noisy_labels.labelled import LabelledRows, pool_labelled, with_labels
 from rdiv.noisy_labels.posterior import Posterior, fit_posterior
@@ -165,8 +166,7 @@ def detect(
     by_loss = settings.ranking == "loss" or posterior is None
     order = losses if by_loss or posterior is None else _order(posterior.wrong, losses)
     suspicion = rows.as_given(order)
-    trust = _trust(posterior, predictable)
-    wrong = np.full(len(losses), np.nan) if posterior is None else trust * posterior.wrong
+    wrong = _wrong(predicted, losses, pool.y, posterior, predictable)
     suspected = top_rows(suspicion, rate)  # ties are broken by the given order of the rows
     guesses = rows.as_given(_guesses(predicted, posterior, pool.y))
     return LabelNoise(
@@ -184,7 +184,8 @@ def detect(
         model=spelled(model, BY_NAME),
         folds=model.folds if isinstance(model, CrossFit) else None,
         seed=rows.seed,
-        notes=_notes(settings, by_loss, predictable, trust),
+        notes=_notes(settings, by_loss, predictable),
+        _doubts=None if posterior is None else rows.as_given(posterior.wrong),
     )
 
 
@@ -237,11 +238,18 @@ def _order(wrong: Floats, losses: Floats) -> Floats:
     return places
 
 
-def _trust(posterior: Posterior | None, predictable: Predictability | None) -> float:
-    """What probabilities are multiplied by; NaN where nothing can be said about wrong labels."""
+def _wrong(
+    predicted: Floats,
+    losses: Floats,
+    given: NDArray[np.intp],
+    posterior: Posterior | None,
+    predictable: Predictability | None,
+) -> Floats:
+    """Probability that each label is wrong; NaN where nothing can be said about wrong labels."""
     if posterior is None or predictable is None or not predictable.told_apart:
-        return float("nan")
-    return predictable.trust(min(float(posterior.wrong.mean()), posterior.anchor_rate))
+        return np.full(len(losses), np.nan)
+    wrong = averaged_wrong(predicted, given, posterior.transition, predictable.error)
+    return in_order(wrong, _order(posterior.wrong, losses))
 
 
 def _rate(asked: float | str, losses: Floats, estimate: NoiseRate | None, held_out: bool) -> float:
@@ -272,7 +280,7 @@ def _ranks(suspicion: Floats) -> NDArray[np.intp]:
 
 
 def _notes(
-    settings: LabelNoiseDetector, by_loss: bool, predictable: Predictability | None, trust: float
+    settings: LabelNoiseDetector, by_loss: bool, predictable: Predictability | None
 ) -> dict[str, Any]:
     notes: dict[str, Any] = {"ranking": "loss" if by_loss else "posterior"}
     if isinstance(settings.noise_rate, str):
@@ -281,6 +289,4 @@ def _notes(
         notes["folds"] = "in-sample losses, which are low for labels that the model memorised"
     elif not predictable.told_apart:
         notes["predictability"] = predictable.sentence()
-    else:
-        notes["trust"] = trust
     return notes

@@ -12,7 +12,6 @@ from rdiv.remarks import UNPREDICTABLE_LABELS
 __all__ = ["Predictability", "measure_predictability"]
 
 LEAST_SKILL = 0.25  # below this share of avoided mistakes nothing is said about wrong labels
-DOUBT = 0.75  # of what the model leaves unexplained, the share that counts against a suspicion
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Predictability:
 
     Notes
     -----
-    ``LEAST_SKILL`` and ``DOUBT`` were chosen on draws and tables that are not in
+    ``LEAST_SKILL`` was chosen on draws and tables that are not in
     `docs/measured/label_certainty.md`, which counts how well the probabilities hold.
 
     Examples
@@ -66,13 +65,6 @@ class Predictability:
         if avoidable <= 0:
             return 0.0
         return float(np.clip(1 - (self.error - rate) / avoidable, 0.0, 1.0))
-
-    def trust(self, rate: float) -> float:
-        """What the probability of a wrong label is multiplied by, if ``rate`` labels are wrong.
-
-        Where the model often errs on other rows, it also errs on some of those it is surest of.
-        """
-        return 1 - DOUBT * (1 - self.explained(rate))
 
     def sentence(self) -> str:
         """What cannot be said, and the two shares that are the reason."""

@@ -40,12 +40,11 @@ class NoiseRate(NamedTuple):
 def estimate_rate(posterior: Posterior, predictable: Predictability) -> NoiseRate | None:
     """The share of wrong labels, with an interval; None where nothing can be said about it.
 
-    The rate is the mean probability of being wrong, before it is discounted for mistakes of the
-    model. The share of anchors whose label is not the predicted one is a second estimate, which
-    counts mistakes of the model as wrong labels. The interval reaches from the smaller of the two,
-    lowered as far as the labels are unpredictable, to the larger, and is widened by the 95 %
-    sampling error of a share among the anchors. It assumes that flips depend on the row only
-    through its true class.
+    The rate is the mean probability of being wrong by the likeliest flips alone. The share of
+    anchors whose label is not the predicted one is a second estimate, which counts mistakes of the
+    model as wrong labels. The interval reaches from the smaller of the two, lowered as far as the
+    labels are unpredictable, to the larger, and is widened by the 95 % sampling error of a share
+    among the anchors. It assumes that flips depend on the row only through its true class.
 
     Examples
     --------
@@ -134,6 +133,7 @@ class LabelNoise:
     folds: int | None
     seed: int
     notes: Mapping[str, Any] = field(default_factory=dict)
+    _doubts: NDArray[np.float64] | None = None
 
     def __str__(self) -> str:
         return "\n".join([self.headline(), *self.details()])
@@ -224,7 +224,8 @@ class LabelNoise:
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values, and the suspected rows also as ``rows``."""
         interval = None if self.noise_interval is None else self.noise_interval._asdict()
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        shown = [name for name in self.__dataclass_fields__ if not name.startswith("_")]
+        fields = {name: getattr(self, name) for name in shown}
         columns = self.rows()
         records = [
             dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)

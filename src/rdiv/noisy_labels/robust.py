@@ -257,10 +257,11 @@ def _takes_weights(model: Any) -> bool:
 def _doubts(rows: LabelledRows, noise: LabelNoise) -> NDArray[np.float64]:
     """How far each label is doubted, in the order of the pool; 1 where nothing is known.
 
-    Training was measured with the probabilities before they are discounted, and uses those.
+    Training was measured with the probabilities of the likeliest flips alone, and uses those.
     """
-    wrong = noise.probabilities[rows.places] / noise.notes.get("trust", 1.0)
-    return np.where(np.isnan(wrong), 1.0, wrong)
+    if noise._doubts is None or np.isnan(noise.probabilities).all():
+        return np.ones(len(rows.places))
+    return noise._doubts[rows.places]
 
 
 def _weighted_fit(

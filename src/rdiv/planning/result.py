@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isinf
+from math import inf, isinf
 from typing import TYPE_CHECKING, Any, Literal
 
 from rdiv.inference.intervals import Interval
@@ -177,7 +177,9 @@ class Plan:
             axes.fill_between(rows, curve["gap_low"], curve["gap_high"], color="C0", alpha=0.2)
             axes.plot(rows, curve["smallest_gap"], color="C0")
             axes.axvline(self.n_p, color="0.5", linestyle=":", linewidth=1)
-            axes.set(yscale="log", ylabel=f"smallest gap found ({100 * self.power:g} %)")
+            axes.set_ylabel(f"smallest gap found ({100 * self.power:g} %)")
+            if any(0 < gap < inf for gap in curve["smallest_gap"]):  # else nothing is to be scaled
+                axes.set_yscale("log")
             return
         if self.method == "simulation":
             axes.fill_between(rows, curve["low"], curve["high"], color="C0", alpha=0.2)

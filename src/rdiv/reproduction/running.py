@@ -13,7 +13,7 @@ from typing import Any
 from rdiv.errors import InputError, InputFileError
 from rdiv.names import chosen_from
 from rdiv.reproduction.protocol import Line, Run, Scale, Table, as_scale
-from rdiv.whole_files import write_whole_file
+from rdiv.whole_files import make_folder, write_whole_file
 
 __all__ = ["Reproduced", "as_csv", "command", "narrowed", "read_csv", "reproduce", "write"]
 
@@ -190,7 +190,7 @@ def write(found: Reproduced, folder: str | Path) -> None:
         f"{found.table.name}.svg": found.to_svg(),
     }
     try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         for name, text in texts.items():
             write_whole_file(Path(folder) / name, text.encode())
     except OSError as error:

@@ -120,11 +120,14 @@ def _design(name: str, value: Any) -> None:
         )
 
 
+_USUAL = {"alpha": 0.05, "train_share": 0.5, "confidence": 0.95}
+
+
 def _level(name: str, value: Any) -> None:
     if not _is_number(value):
         raise InputTypeError(
             f"{name} must be a number strictly between 0 and 1, got {described(value)}; "
-            "0.05 is usual."
+            f"{_USUAL[name]} is usual."
         )
     if not 0 < value < 1:
         raise InputError(f"{name} must lie strictly between 0 and 1, got {value}.")
@@ -216,6 +219,7 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "drop": _columns,
     "loss": _column,
     "train_share": _level,
+    "confidence": _level,
     "fit_rows": _rows,
     "sample_rows": _rows,
     "scheduler": _text,

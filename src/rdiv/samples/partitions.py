@@ -156,18 +156,18 @@ def scan(source: str | os.PathLike[str]) -> Partitions:
     text = os.path.expanduser(os.fsdecode(source))
     if is_remote(text):
         return Partitions(text, tuple(Part(*part) for part in remote_parts(text)))
-    path = Path(text)
-    if path.is_dir():
+    path, folder = Path(text), os.path.isdir(text)  # False for names that no system allows
+    if folder:
         files = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file))
         found = f"the directory {text} holds no files"
-    elif path.exists():
+    elif os.path.exists(text):
         files, found = [path], ""
     else:
         files = [Path(name) for name in sorted(glob.glob(text, recursive=True))]
         found = f"there is no file {text}" if not glob.has_magic(text) else f"nothing fits {text}"
     if not files:
         raise MissingFileError(f"{found}; check the path.")
-    root = path if path.is_dir() else None
+    root = path if folder else None
     return Partitions(text, tuple(Part(*part) for part in parts_of_files(files, root)))
 
 

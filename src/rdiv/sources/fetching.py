@@ -21,7 +21,7 @@ from rdiv.errors import InputError, InputFileError
 from rdiv.names import chosen_from
 from rdiv.sources.data_files import DATA_FILES, arrays_digest, data_dir, data_file
 from rdiv.sources.downloads import Piece, download, downloader
-from rdiv.whole_files import put_in_place
+from rdiv.whole_files import make_folder, put_in_place
 
 __all__ = [
     "CIFAR10_PIECES",
@@ -256,7 +256,7 @@ def fetch(name: str, folder: str | Path | None = None, *, origin: str | None = N
     recipe = RECIPES[name]
     fetcher, origin = downloader(recipe.decodes), origin or os.environ.get("RDIV_DATA_ORIGIN")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(place.parent)
         with TemporaryDirectory(prefix=".fetch-", dir=place.parent) as scratch:
             for file, piece in recipe.pieces.items():
                 download(fetcher, piece, _moved(piece.address, origin), Path(scratch, file))

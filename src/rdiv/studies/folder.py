@@ -12,7 +12,7 @@ from typing import Any
 from rdiv.errors import InputError, InputFileError
 from rdiv.studies.journal import Journal
 from rdiv.studies.study import Study
-from rdiv.whole_files import DRAFTS, write_whole_file
+from rdiv.whole_files import DRAFTS, make_folder, write_whole_file
 
 __all__ = ["FILES", "ROWS", "StudyFolder", "check_row", "row_key"]
 
@@ -114,7 +114,7 @@ class StudyFolder:
 
     def _open_folder(self) -> None:
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             names = sorted(path.name for path in self.folder.iterdir())
         except OSError as error:
             raise InputFileError(

@@ -14,7 +14,7 @@ from typing import Any
 
 from rdiv.errors import InputError, InputFileError
 from rdiv.studies.execution import spread
-from rdiv.whole_files import sync_folder
+from rdiv.whole_files import make_folder, sync_folder
 
 __all__ = ["CHECKSUM", "Journal", "checksum", "resume_map", "sealed"]
 
@@ -137,7 +137,7 @@ class Journal:
 
     def _opened(self) -> FileIO:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             return open(self.path, "ab", buffering=0)
         except OSError as error:
             raise InputFileError(self.cannot_write(self.path, error)) from error

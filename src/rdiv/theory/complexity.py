@@ -10,10 +10,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rdiv.errors import InputError
+from rdiv.errors import InputError, InputTypeError
 from rdiv.parallel.threads import one_thread
 from rdiv.results import short_block
 from rdiv.row_blocks import cut_sizes, rows_within
+from rdiv.samples.arguments import check_settings, described
 from rdiv.samples.pooling import resolve_seed
 from rdiv.theory.paper_bounds import check_norms
 
@@ -67,7 +68,13 @@ class FiniteClass:
     c: float | None = None
 
     def __post_init__(self) -> None:
-        values = np.asarray(self.values, dtype=np.float64)
+        try:
+            values = np.asarray(self.values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputTypeError(
+                f"a finite class needs numbers of shape (hypotheses, rows), got "
+                f"{described(self.values)}."
+            ) from None
         if values.ndim != 2 or 0 in values.shape or not np.isfinite(values).all():
             raise InputError(
                 "a finite class needs finite numbers of shape (hypotheses, rows), got shape "
@@ -208,8 +215,7 @@ def rademacher_complexity(
     """
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 2:
         raise InputError(f"draws must be a whole number of at least 2, got {draws!r}.")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
+    check_settings(confidence=confidence)
     known = isinstance(hypotheses, HypothesisClass)
     chosen: HypothesisClass = hypotheses if known else FiniteClass(hypotheses)
     stream = np.random.default_rng(resolve_seed(rng))

@@ -29,12 +29,15 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, NDArray[np.float64]]
     ----------
     path : path
     """
-    name = os.fspath(path)
+    if not isinstance(path, str | os.PathLike):
+        raise InputTypeError(f"path must be the path of a safetensors file, got {path!r}.")
+    name = os.fsdecode(path)
     try:
         with open(name, "rb") as stream:
             data = stream.read()
-    except OSError as error:
-        raise InputError(f"{name} could not be read: {error.strerror}; check the file.") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{name} could not be read: {why}; check the file.") from error
     header, start = _header(name, data)
     found = {key: _tensor(name, key, entry, data, start) for key, entry in header.items()}
     return {key: values for key, values in found.items() if values is not None}
