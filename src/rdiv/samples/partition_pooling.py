@@ -34,6 +34,7 @@ __all__ = [
     "read_tables",
     "read_where_few",
     "surveyed",
+    "surveyed_alone",
     "tables_of",
     "whole_frames",
 ]
@@ -76,6 +77,14 @@ def surveyed(tables: tuple[Partitions, Partitions], most: int) -> tuple[Survey, 
     if p.frames is None or q.frames is None:
         p.frames = q.frames = None
     return p, q
+
+
+def surveyed_alone(table: Partitions, most: int) -> tuple[Survey, Survey]:
+    """A first pass over one table, and beside it a table of the same columns without rows."""
+    with reading_rows_without_total() as at:
+        found = survey(table, most, at)
+    nothing = Survey(Partitions("nothing", ()), found.schema, [], found.facts, None)
+    return found, nothing
 
 
 def reading_rows_without_total() -> Any:

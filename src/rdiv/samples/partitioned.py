@@ -326,9 +326,8 @@ class PartitionedRows:
                         checked = True
                         _check_room(frames[0], len(self))
         whole = frames[0] if len(frames) == 1 else nw.concat(frames)
-        order = np.empty(len(self), dtype=np.intp)
         # The place of each picked row among the picked ones in the order of the files.
-        order[:] = (np.cumsum(wanted, dtype=np.int64) - 1)[self.picked]
+        order = np.searchsorted(np.sort(self.picked), self.picked)
         if np.array_equal(order, np.arange(len(order))):
             return FrameRows(whole.to_native())
         return FrameRows(whole.to_native(), order)
