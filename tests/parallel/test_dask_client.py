@@ -173,6 +173,22 @@ def connects(address: str, security: Any) -> bool:
     return asyncio.run(ask())
 
 
+def test_a_certificate_may_come_from_the_settings_of_dask() -> None:
+    """As the guide says for clusters whose connections are encrypted."""
+    import dask
+
+    with dask_client.cluster_client("local:1") as client:
+        seal = client.security
+        known = {
+            "distributed.comm.tls.ca-file": seal.tls_ca_file,
+            "distributed.comm.tls.client.cert": seal.tls_client_cert,
+            "distributed.comm.tls.client.key": seal.tls_client_key,
+        }
+        address = client.scheduler.address
+        with dask.config.set(known), dask_client.cluster_client(address) as other:
+            assert other.submit(here).result() != os.getpid()
+
+
 def test_without_a_certificate_nothing_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_client, "_own_certificate", lambda: None)
     before = listening()

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rdiv.inference.masked_sums import Tiled
 from rdiv.inference.packed import PackedMasks, packed_subsets, packed_sums
 from rdiv.parallel.spreading import tile_by_tile
+from rdiv.progress import reading_rows
 from rdiv.row_blocks import cut, cut_sizes
 
 __all__ = ["TILE_ROWS", "Sums", "TileDraws", "tile_counts", "tiled_statistics"]
@@ -211,13 +212,15 @@ def tiled_statistics(
 
     totals: list[list[Floats]] | None = None
     tasks = list(enumerate(cut(len(chosen), TILE_ROWS)))
-    for found in tile_by_tile(_tile_sums, tile, tasks, n_jobs):
-        if totals is None:
-            totals = found
-            continue
-        for own, more in zip(totals, found, strict=True):
-            for sums, extra in zip(own, more, strict=True):
-                sums += extra
+    with reading_rows(len(chosen), "permuting row") as at:
+        for found in tile_by_tile(_tile_sums, tile, tasks, n_jobs):
+            at(TILE_ROWS)
+            if totals is None:
+                totals = found
+                continue
+            for own, more in zip(totals, found, strict=True):
+                for sums, extra in zip(own, more, strict=True):
+                    sums += extra
     assert totals is not None
     columns = [
         _statistic(member, own, draws.n_p).reshape(b, -1)

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
+from rdiv.progress import reading_rows
 from rdiv.row_blocks import gathered, place_type
 from rdiv.samples.by_kind import ColumnsByKind
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.frames import as_frame
 from rdiv.samples.memory import check_memory
-from rdiv.samples.part_work import over_parts, reading_rows
+from rdiv.samples.part_work import over_parts
 from rdiv.samples.partitions import Partitions
 from rdiv.samples.preparation import Preparation, fit_preparation
 from rdiv.samples.row_keys import Keys, sorted_digest

@@ -95,13 +95,13 @@ class Survey:
         return wrapped[0].to_native() if len(wrapped) == 1 else nw.concat(wrapped).to_native()
 
 
-def survey(table: Partitions, most: int, at: Callable[[int], None] | None = None) -> Survey:
+def survey(table: Partitions, most: int, at: Callable[[int, int], None] | None = None) -> Survey:
     """Read a table once, keeping its frames as long as they hold no more than so many rows.
 
     From then on parts are looked at wherever the parts of a table are read.
     """
     found = Survey(table, {}, [0] * len(table.parts), {}, [])
-    said = at or (lambda rows: None)
+    said = at or (lambda rows, part: None)
     part = 0
     while part < len(table.parts) and found.frames is not None:
         for frame in table.frames_of(part, found.schema or None):
@@ -146,7 +146,7 @@ def _facts(frame: Any) -> dict[str, ColumnFacts]:
 
 
 def _add(
-    found: Survey, part: int, facts: dict[str, ColumnFacts], said: Callable[[int], None]
+    found: Survey, part: int, facts: dict[str, ColumnFacts], said: Callable[[int, int], None]
 ) -> None:
     """Add a block to what is known of every column."""
     for name, new in facts.items():
@@ -163,7 +163,7 @@ def _add(
         known.levels |= new.levels
     rows = next((new.rows for new in facts.values()), 0)
     found.rows[part] += rows
-    said(rows)
+    said(rows, part)
 
 
 @dataclass(frozen=True, eq=False)
