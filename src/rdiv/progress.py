@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from time import monotonic
 
-__all__ = ["counting", "progress_sent_to", "telling"]
+__all__ = ["counting", "progress_sent_to", "reading_rows", "telling", "time_left"]
 
 Listener = Callable[[str], None]
 
@@ -82,6 +82,40 @@ def telling() -> Iterator[Callable[[str], None]]:
         _line.reset(token)
         if outer is None:
             line.close()
+
+
+@contextmanager
+def reading_rows(total: int, what: str = "row") -> Iterator[Callable[[int], None]]:
+    """Give a function that is told how many rows were read, and shows how long the rest takes.
+
+    Examples
+    --------
+    >>> with reading_rows(2) as at:
+    ...     at(1)
+    """
+    done, start = 0, monotonic()
+    with telling() as say:
+
+        def at(rows: int) -> None:
+            nonlocal done
+            done = min(done + rows, total)
+            say(f"{what} {done} of {total}{time_left(done, total, monotonic() - start)}")
+
+        yield at
+
+
+def time_left(done: int, total: int, seconds: float) -> str:
+    """How long the rest takes at the rate so far, once that is known.
+
+    Examples
+    --------
+    >>> print(time_left(25, 100, 10.0))
+    , 30 s left
+    """
+    if seconds < 2 or not done:
+        return ""
+    left = seconds * (total - done) / done
+    return f", {left / 60:.0f} min left" if left >= 90 else f", {left:.0f} s left"
 
 
 class _Line:

@@ -37,6 +37,31 @@ def started(run: Run, days: Path) -> Path:
     return days
 
 
+def test_a_directory_as_reference_and_as_batch(
+    run: Run, started: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read part by part from the directory, with the state that the file gives."""
+    whole = pl.read_csv(started / "reference.csv")
+    (started / "parts").mkdir()
+    for k in range(4):
+        whole[100 * k : 100 * (k + 1)].write_csv(started / "parts" / f"{k}.csv")
+    (started / "day").mkdir()
+    (started / "day0.csv").rename(started / "day" / "0.csv")
+    monkeypatch.setattr("rdiv.monitoring.monitor.SAMPLE_ROWS", 150)
+    states = []
+    for name, reference in (("s.json", "reference.csv"), ("t.json", "parts")):
+        if name != "s.json":
+            ran = run("watch", "start", started / reference, "--state", started / name,
+                      "--target", "bought", "--model", "logistic")  # fmt: skip
+            assert (ran.code, ran.err) == (0, "")
+        assert run("watch", "add", started / "day", "--state", started / name).code == 0
+        found = json.loads((started / name).read_text())
+        assert found["notes"].pop("reference") == reference
+        del found["checksum"]
+        states.append(found)
+    assert states[0] == states[1]
+
+
 def test_from_start_to_alarm(run: Run, started: Path) -> None:
     state = started / "s.json"
     ran = run("watch", "add", started / "day0.csv", started / "day1.csv", "--state", state,

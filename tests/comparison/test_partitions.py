@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -16,6 +17,7 @@ import rdiv
 from rdiv.errors import InputError
 from rdiv.inference import tiles
 from rdiv.models import Frozen, Ridge
+from rdiv.monitoring import monitor, reference
 from rdiv.samples import Pool
 from rdiv.samples.partitioned import PartitionedRows
 
@@ -222,3 +224,77 @@ def test_a_pool_in_memory_is_at_hand() -> None:
     pool = Pool(P.drop("group"))
     assert pool.at_hand() is pool
     assert pool.copies_by_word() is None
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"target": "y", "model": "ridge"},
+        {"target": "y", "model": "ridge", "unit": "batch", "batches": "group", "train_share": 0.3},
+        {"target": "y", "prediction": "a", "drop": ["group"]},
+        {"loss": "y", "drop": ["group", "c"]},
+    ],
+    ids=str,
+)
+def test_a_monitor_may_watch_with_a_reference_in_partitions(
+    more: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    p, q = (side.with_columns(y=pl.col("y").abs()) for side in (P, Q))
+    for module in (monitor, reference):
+        if hasattr(module, "FIT_ROWS"):
+            monkeypatch.setattr(module, "FIT_ROWS", 150)
+    batches = [q[:100], q[100:230], q[230:260]]
+    expected = _watched(p, batches, more)
+    monkeypatch.setattr(monitor, "SAMPLE_ROWS", 200)
+    (tmp_path / "batch").mkdir()
+    batches[1].write_parquet(tmp_path / "batch" / "1.parquet")
+    read = [batches[0].lazy(), rdiv.scan(tmp_path / "batch"), batches[2]]
+    for count in (1, 4):
+        state = _watched(parts(p, count), read, more)
+        assert state.to_json() == expected.to_json()
+    gathered, most = PartitionedRows._gathered, []
+
+    def counted(rows: PartitionedRows) -> Any:
+        most.append(len(rows))
+        return gathered(rows)
+
+    monkeypatch.setattr(PartitionedRows, "_gathered", counted)
+    _watched(parts(p, 3), read, more)
+    assert max(most, default=0) <= 150
+
+
+def _watched(rows: Any, batches: list[Any], more: dict[str, Any]) -> Any:
+    watching = rdiv.Monitor(rows, rng=1, **more)
+    state = watching.start()
+    for batch in batches:
+        state = watching.update(state, batch)
+    return state
+
+
+def test_a_monitor_in_partitions_needs_labels_with_the_first_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(monitor, "SAMPLE_ROWS", 200)
+    watching = rdiv.Monitor(P.lazy(), target="y", model="ridge", rng=1)
+    with pytest.raises(InputError, match="losses are expected from a reference of at most 200"):
+        watching.update(watching.start(), Q[:50].drop("y"))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"gap": 0.3}, {"gap": 0.3, "groups": "group"}, {"current": Q}, {"folds": 0}],
+    ids=["alone", "groups", "both", "in-sample"],
+)
+def test_plans_from_tables_in_partitions(
+    more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans = importlib.import_module("rdiv.planning.plan")
+    settings = {"target": "y", "model": "ridge", "rng": 0, **more}
+    monkeypatch.setattr(plans, "FIT_ROWS", 200)
+    expected = rdiv.plan(P, **settings).to_json()
+    monkeypatch.setattr(plans, "SAMPLE_ROWS", 300)
+    assert rdiv.plan(parts(P, 4), **settings).to_json() == expected
+    other = rdiv.plan(P.lazy(), **settings, discrepancy="score") if "current" in more else None
+    if other is not None:  # tests that look at rows again and again read them into memory
+        found = rdiv.plan(P, **settings, discrepancy="score")
+        assert found.to_json() == other.to_json()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rdiv.samples.file_bytes import Fingerprint
     from rdiv.samples.files import Recorded
 
-__all__ = ["STANDARD_INPUT", "Input", "read_input", "read_sample"]
+__all__ = ["STANDARD_INPUT", "Input", "in_partitions", "read_input", "read_sample"]
 
 STANDARD_INPUT = "-"
 
@@ -49,7 +49,9 @@ class Input(NamedTuple):
     fingerprint: Fingerprint | None = None
 
 
-def read_sample(path: str, data_dir: str | None, most: int | None = None) -> Any:
+def read_sample(
+    path: str, data_dir: str | None, most: int | None = None, *, large: bool = False
+) -> Any:
     """Read one sample; a file that the system cannot read is an input error.
 
     Parameters
@@ -61,8 +63,10 @@ def read_sample(path: str, data_dir: str | None, most: int | None = None) -> Any
         Folder to search when the path does not exist.
     most : int, optional
         Bytes that a compressed file may hold.
+    large : bool
+        Whether a large file is read in partitions.
     """
-    return read_input(path, data_dir, most).sample
+    return read_input(path, data_dir, most, large=large).sample
 
 
 def read_input(
@@ -80,7 +84,7 @@ def read_input(
     """
     if path == STANDARD_INPUT:
         return _read_standard_input(most, hashed)
-    if _in_partitions(path, large):
+    if in_partitions(path, large):
         from rdiv.samples.partitions import scan
 
         return Input(scan(path), os.path.basename(path.rstrip("/")), path)
@@ -93,7 +97,7 @@ def read_input(
     return Input(found.sample, os.path.basename(path), path, found.fingerprint)
 
 
-def _in_partitions(path: str, large: bool) -> bool:
+def in_partitions(path: str, large: bool = False) -> bool:
     """Whether a table is to be read in partitions."""
     import glob
 

@@ -126,8 +126,10 @@ def plan_rows(
     rows = None if sizes is None else [_whole(text) for text in sizes.split(",")]
     with stages() as stage:
         stage("reading")
-        p = read_sample(reference, data_dir, max_decompressed)
-        q = None if current is None else read_sample(current, data_dir, max_decompressed)
+        p, q = (
+            None if path is None else read_sample(path, data_dir, max_decompressed, large=True)
+            for path in (reference, current)
+        )
         stage("planning")
         from rdiv.planning.plan import plan
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from rdiv.cli.outputs import write_bytes
 from rdiv.errors import InputError, InputFileError
+from rdiv.samples.partition_files import is_remote
 
 if TYPE_CHECKING:
     from rdiv.monitoring.state import MonitorState
@@ -90,6 +91,8 @@ def write_state(path: str, state: MonitorState) -> None:
 
 def from_state(path: str, state: str) -> str:
     """A path as it is written into a state file: relative to that file's folder."""
+    if is_remote(path):
+        return path
     file, mark, inside = path.partition("::")
     folder = os.path.dirname(os.path.realpath(state))
     try:
@@ -101,6 +104,8 @@ def from_state(path: str, state: str) -> str:
 
 def to_state(path: str, state: str) -> str:
     """The place of a path that a state file holds."""
+    if is_remote(path):
+        return path
     file, mark, inside = path.partition("::")
     folder = os.path.dirname(os.path.realpath(state))
     return os.path.normpath(os.path.join(folder, file)) + mark + inside

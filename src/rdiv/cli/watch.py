@@ -13,7 +13,7 @@ import typer
 from rdiv.cli.compare_options import HtmlFile, Predictions
 from rdiv.cli.display import Summary, show, stages
 from rdiv.cli.help_groups import GroupedCommand
-from rdiv.cli.inputs import STANDARD_INPUT, Input, read_input
+from rdiv.cli.inputs import STANDARD_INPUT, Input, in_partitions, read_input
 from rdiv.cli.model_in_use import AskedModel
 from rdiv.cli.options import (
     DataDir,
@@ -93,7 +93,7 @@ def start_watching(
         if os.path.exists(state):
             raise InputError(f"{state} is there already; name another file, or remove it first.")
         stage("reading")
-        sample = read_input(reference, data_dir)
+        sample = read_input(reference, data_dir, large=True)
         stage("fitting")
         with reporting_user_errors(*([model] if model and ":" in model else [])):
             found = _monitor(sample, options, state).start()
@@ -189,6 +189,8 @@ def _found(path: str, data_dir: str | None) -> str:
     """Where a file is that may have been found in the folder of data files."""
     from rdiv.samples.files import find_file
 
+    if in_partitions(path):
+        return path
     file, mark, inside = path.partition("::")
     return os.fspath(find_file(file, data_dir=data_dir)) + mark + inside
 
@@ -199,7 +201,7 @@ def _kept_model(model: str | None, state: str) -> str | None:
 
 def _read_reference(path: str, data_dir: str | None) -> Input:
     try:
-        return read_input(path, data_dir)
+        return read_input(path, data_dir, large=True)
     except FileNotFoundError:
         raise InputError(
             f"the reference is not at {path} any more; say where it is with --reference."

@@ -296,7 +296,10 @@ def compare_pooled(admitted: Admitted, asked: Asked) -> Comparison:
     check_samples(pooled, settings.alpha)
     looked = pooled.looked_at(asked.sample_rows)
     inputs = input_test(looked.samples, settings)  # its distances go before gradients come
-    answers = ask(models, pooled, settings, train_share=asked.train_share, looked=looked)
+    answers = ask(
+        models, pooled, settings, train_share=asked.train_share, looked=looked,
+        drivers=asked.drivers,
+    )  # fmt: skip
     leading = answers.leading
     said = data_warnings(pooled, answers, models, looked.samples)
     seen = leading.within(looked) if asked.drivers else None

@@ -178,6 +178,7 @@ def ask(
     *,
     train_share: float,
     looked: LookedAt | None = None,
+    drivers: bool = False,
 ) -> Answers:
     """Ask all questions that can be asked of these models.
 
@@ -189,6 +190,8 @@ def ask(
     train_share : float
     looked : LookedAt, optional
         The rows whose gradients are looked at, where these are not all.
+    drivers : bool
+        Whether what carries the shift will be looked for.
     """
     used, shared = models.settled(pooled.pool)
     notes = dict(models.notes)
@@ -196,6 +199,10 @@ def ask(
         used, pooled, settings, train_share, notes, said=models.used_notes,
         fit_rows=models.fit_rows,
     )  # fmt: skip
+    trained = None if in_use is None else in_use.fitted
+    partly = drivers and looked is not None and not looked.whole
+    if partly and isinstance(trained, TrainedOnReference):
+        _ = trained.left_out  # its rows come and go before gradients need memory
     together, score, same = None, None, False
     if shared is not None:
         found, prepared = run_model_tests(

@@ -108,6 +108,8 @@ def _counts(
     is_p: NDArray[np.bool_], groups: Codes | None, strata: Codes | None
 ) -> list[tuple[int, int]]:
     """Units and units of p in every stratum."""
+    if groups is None and strata is None:
+        return [(len(is_p), int(np.count_nonzero(is_p)))] if len(is_p) else []
     units = np.arange(len(is_p)) if groups is None else np.unique(groups, return_index=True)[1]
     codes = np.zeros(len(units), np.intp) if strata is None else strata[units]
     rows = np.bincount(codes)

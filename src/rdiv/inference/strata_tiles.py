@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from rdiv.inference import tiles
 from rdiv.inference.masks import block_sizes, mask_sampler
 from rdiv.inference.packed import packed_subsets, packed_sums
 from rdiv.inference.stratified_gaps import StratumUnits, side_of, stratum_sums, terms_of_strata
-from rdiv.parallel.workers import in_threads
+from rdiv.parallel.spreading import tile_by_tile
 from rdiv.row_blocks import cut, cut_sizes
 
 __all__ = ["StratumSums", "tiled_in_strata"]
@@ -46,10 +47,12 @@ class StratumSums:
 
     def terms(self, side_p: Floats, strata: slice) -> Floats:
         """Terms of some strata, from the sums over their units that count as p."""
-        sides = [
-            side_of(sums, self.units.m) for sums in (side_p, self.units.totals[strata] - side_p)
-        ]
-        return terms_of_strata(sides[0], sides[1])
+        return _terms(side_p, self.units.totals[strata], self.units.m)
+
+
+def _terms(side_p: Floats, totals: Floats, m: int) -> Floats:
+    sides = [side_of(sums, m) for sums in (side_p, totals - side_p)]
+    return terms_of_strata(sides[0], sides[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,21 +95,24 @@ def tiled_in_strata(
     parts = list(_parts(units.starts, ends, chosen, b, counting))
     tasks = list(zip(parts, rng.spawn(len(parts)), strict=True))
 
-    def work(part: _Part, stream: np.random.Generator) -> list[Floats]:
-        if part.counts is None:
-            return _whole_strata(members, chosen, part, b, stream)
-        share = float(chosen[units.starts[part.strata.start] : ends[part.strata.start]].mean())
-        size = part.units.stop - part.units.start
-        compiled = len(chosen) * b >= tiles.COMPILED_FROM
-        masks = packed_subsets(stream, part.counts, size, share, compiled=compiled)
-        return [
-            packed_sums(masks, member.units.moments[part.units], compiled=compiled)
-            for member in members
-        ]
+    def packed(part: _Part, stream: np.random.Generator) -> _Parcel:
+        whole = chosen[units.starts[part.strata.start] : ends[part.strata.start]]
+        return _Parcel(
+            stream=stream,
+            chosen=chosen[part.units],
+            starts=units.starts[part.strata] - part.units.start,
+            moments=[member.units.moments[part.units] for member in members],
+            totals=[member.units.totals[part.strata] for member in members],
+            widths=[member.units.m for member in members],
+            b=b,
+            counts=part.counts,
+            share=float(whole.mean()),
+            compiled=len(chosen) * b >= tiles.COMPILED_FROM,
+        )
 
     totals: list[Floats | float] = [0.0] * len(members)
     cut_sums: list[Floats | float] = [0.0] * len(members)
-    for part, found in zip(parts, in_threads(work, tasks, n_jobs), strict=True):
+    for part, found in zip(parts, tile_by_tile(_part_sums, packed, tasks, n_jobs), strict=True):
         for j, (member, sums) in enumerate(zip(members, found, strict=True)):
             if part.counts is None:
                 totals[j] = totals[j] + sums
@@ -149,23 +155,40 @@ def _parts(
         yield _Part(slice(first, len(starts)), slice(int(starts[first]), len(chosen)))
 
 
-def _whole_strata(
-    members: Sequence[StratumSums],
-    chosen: NDArray[np.bool_],
-    part: _Part,
-    b: int,
-    rng: np.random.Generator,
-) -> list[Floats]:
+class _Parcel(NamedTuple):
+    """What the sums over a part need, which can travel to a worker."""
+
+    stream: np.random.Generator
+    chosen: NDArray[np.bool_]
+    starts: NDArray[np.intp]
+    moments: list[Floats]
+    totals: list[Floats]
+    widths: list[int]
+    b: int
+    counts: NDArray[np.int64] | None
+    share: float
+    compiled: bool
+
+
+def _part_sums(parcel: _Parcel) -> list[Floats]:
+    """Terms of whole strata, or sums over a tile of a large one."""
+    if parcel.counts is None:
+        return _whole_strata(parcel)
+    size, compiled = len(parcel.chosen), parcel.compiled
+    masks = packed_subsets(parcel.stream, parcel.counts, size, parcel.share, compiled=compiled)
+    return [packed_sums(masks, moments, compiled=compiled) for moments in parcel.moments]
+
+
+def _whole_strata(parcel: _Parcel) -> list[Floats]:
     """Terms of strata that lie in one tile, from their own subsets."""
-    own = chosen[part.units]
-    starts = members[0].units.starts[part.strata] - part.units.start
+    own, starts = parcel.chosen, parcel.starts
     codes = np.zeros(len(own), dtype=np.intp)
     codes[starts[1:]] = 1
     draw = mask_sampler(own, strata=np.cumsum(codes))
-    found: list[list[Floats]] = [[] for _ in members]
-    for size in block_sizes(len(own), b):
-        masks = draw(rng, size)
-        for terms, member in zip(found, members, strict=True):
-            sums = stratum_sums(masks, member.units.moments[part.units], starts)
-            terms.append(member.terms(sums, part.strata))
+    found: list[list[Floats]] = [[] for _ in parcel.moments]
+    for size in block_sizes(len(own), parcel.b):
+        masks = draw(parcel.stream, size)
+        members = zip(parcel.moments, parcel.totals, parcel.widths, strict=True)
+        for terms, (moments, totals, m) in zip(found, members, strict=True):
+            terms.append(_terms(stratum_sums(masks, moments, starts), totals, m))
     return [np.concatenate(terms) for terms in found]

@@ -8,14 +8,16 @@ order of the tiles. So tiles can be worked on in any order, by any number of wor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.inference.masked_sums import Tiled
 from rdiv.inference.packed import PackedMasks, packed_subsets, packed_sums
-from rdiv.parallel.workers import in_threads
+from rdiv.parallel.spreading import tile_by_tile
+from rdiv.progress import reading_rows
 from rdiv.row_blocks import cut, cut_sizes
 
 __all__ = ["TILE_ROWS", "Sums", "TileDraws", "tile_counts", "tiled_statistics"]
@@ -64,28 +66,64 @@ class Sums:
         """Whether sums of squares are needed when so many units are p."""
         return 2 * n_p != self.numbers.shape[0] if self.squares is None else self.squares
 
-    def over(
-        self, masks: PackedMasks, rows: slice, n_p: int, *, compiled: bool = False
-    ) -> list[Floats]:
-        """Sums, and sums of squares if needed, over one tile; ``(b, m)`` each.
+    def within(self, rows: slice, n_p: int) -> TilePart:
+        """What the sums over one tile need, when so many units of the pool are p."""
+        if self.among is None:
+            return TilePart(np.asarray(self.numbers[rows]), self.wants_squares(n_p))
+        low, high = (int(at) for at in np.searchsorted(self.among, [rows.start, rows.stop]))
+        numbers = np.asarray(self.numbers[low:high])
+        return TilePart(numbers, self.squares is not False, self.among[low:high] - rows.start)
+
+
+@dataclass(frozen=True, eq=False)
+class TilePart:
+    """The units of one tile that a statistic looks at, which can travel to a worker.
+
+    Parameters
+    ----------
+    numbers : (u, m) array
+    squares : bool
+        Whether sums of squares are needed too.
+    among : (u,) integers, optional
+        Places of the units in the tile, where they are not all of it.
+    """
+
+    numbers: Floats
+    squares: bool
+    among: NDArray[np.intp] | None = None
+
+    def over(self, masks: PackedMasks, *, compiled: bool = False) -> list[Floats]:
+        """Sums, and sums of squares if needed; ``(b, m)`` each.
 
         Of some units alone, the number of them in each mask comes last, ``(b, 1)``.
         """
+        m = self.numbers.shape[1]
         if self.among is not None:
-            low, high = np.searchsorted(self.among, [rows.start, rows.stop])
-            if low == high:
-                b, m = len(masks.octets), self.numbers.shape[1]
-                several = 1 + (self.squares is not False)
-                return [np.zeros((b, m)) for _ in range(several)] + [np.zeros((b, 1))]
-            masks = masks.of_rows(self.among[low:high] - rows.start)
-            whole = replace(self, among=None, squares=self.squares is not False)
-            found = whole.over(masks, slice(int(low), int(high)), n_p, compiled=compiled)
-            return [*found, masks.counts()[:, None].astype(np.float64)]
-        part, wanted = np.asarray(self.numbers[rows]), self.wants_squares(n_p)
-        columns = np.concatenate([part, part**2], axis=1) if wanted else part
+            if not len(self.among):
+                b = len(masks.octets)
+                return [np.zeros((b, m)) for _ in range(1 + self.squares)] + [np.zeros((b, 1))]
+            masks = masks.of_rows(self.among)
+        part = self.numbers
+        columns = np.concatenate([part, part**2], axis=1) if self.squares else part
         sums = packed_sums(masks, columns, compiled=compiled)
-        m = part.shape[1]
-        return [sums[:, :m], sums[:, m:]] if wanted else [sums]
+        found = [sums[:, :m], sums[:, m:]] if self.squares else [sums]
+        counted = [] if self.among is None else [masks.counts()[:, None].astype(np.float64)]
+        return [*found, *counted]
+
+
+class _Drawing(NamedTuple):
+    """The subsets of one tile, before they are drawn."""
+
+    stream: np.random.Generator
+    counts: NDArray[np.int64]
+    size: int
+    share: float
+    compiled: bool
+
+    def masks(self) -> PackedMasks:
+        return packed_subsets(
+            self.stream, self.counts, self.size, self.share, compiled=self.compiled
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,11 +163,13 @@ class TileDraws:
 
     def tile(self, t: int) -> PackedMasks:
         """The subsets of one tile; to be called once."""
+        return self.drawing(t).masks()
+
+    def drawing(self, t: int) -> _Drawing:
+        """What draws them, which can travel to a worker."""
         size = cut_sizes(self.n, TILE_ROWS)[t]
-        share = self.n_p / self.n
-        return packed_subsets(
-            self.streams[t], self.counts[:, t], size, share, compiled=self.compiled
-        )
+        counts = np.ascontiguousarray(self.counts[:, t])
+        return _Drawing(self.streams[t], counts, size, self.n_p / self.n, self.compiled)
 
 
 def tile_counts(
@@ -167,24 +207,36 @@ def tiled_statistics(
     chosen = is_p if first is None else is_p[first]
     draws = TileDraws.plan(len(chosen), int(chosen.sum()), b, rng)
 
-    def work(t: int, rows: slice) -> list[list[Floats]]:
-        masks = draws.tile(t)
-        return [member.over(masks, rows, draws.n_p, compiled=draws.compiled) for member in members]
+    def tile(t: int, rows: slice) -> _Tile:
+        return draws.drawing(t), [member.within(rows, draws.n_p) for member in members]
 
     totals: list[list[Floats]] | None = None
-    for found in in_threads(work, list(enumerate(cut(len(chosen), TILE_ROWS))), n_jobs):
-        if totals is None:
-            totals = found
-            continue
-        for own, more in zip(totals, found, strict=True):
-            for sums, extra in zip(own, more, strict=True):
-                sums += extra
+    tasks = list(enumerate(cut(len(chosen), TILE_ROWS)))
+    with reading_rows(len(chosen), "permuting row") as at:
+        for found in tile_by_tile(_tile_sums, tile, tasks, n_jobs):
+            at(TILE_ROWS)
+            if totals is None:
+                totals = found
+                continue
+            for own, more in zip(totals, found, strict=True):
+                for sums, extra in zip(own, more, strict=True):
+                    sums += extra
     assert totals is not None
     columns = [
         _statistic(member, own, draws.n_p).reshape(b, -1)
         for member, own in zip(members, totals, strict=True)
     ]
     return np.concatenate(columns, axis=1)
+
+
+_Tile = tuple[_Drawing, list[TilePart]]
+
+
+def _tile_sums(tile: _Tile) -> list[list[Floats]]:
+    """Sums of all members over one tile."""
+    drawing, parts = tile
+    masks = drawing.masks()
+    return [part.over(masks, compiled=drawing.compiled) for part in parts]
 
 
 def _statistic(member: Sums, found: list[Floats], n_p: int) -> Floats:

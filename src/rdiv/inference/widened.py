@@ -6,7 +6,9 @@ one side make ``gap +- q* se`` miss on that side: such intervals are widened her
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import fsum
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ from rdiv.inference.intervals import (
     welch_freedom,
 )
 from rdiv.inference.tail_index import tail_index
+from rdiv.row_blocks import cut
 
 __all__ = [
     "FEW_UNITS",
@@ -45,6 +48,8 @@ NEARLY_CONSTANT = 0.01
 
 WIDEST = 2.5
 """Most that the correction for skewness widens a side; beyond, it says nothing."""
+
+_SUMMED = 1 << 20
 
 Floats = NDArray[np.float64]
 
@@ -175,11 +180,23 @@ def _unseen(losses: Floats, side: NDArray[np.bool_], units: int, alpha: float) -
     shares up to 1 - (alpha / 2)^(1/n) are not ruled out (the "rule of three").
     """
     own = losses[side]
-    if own.var() >= NEARLY_CONSTANT * losses.var() or not losses.var() > 0:
+    spread = _variance(losses)
+    if _variance(own) >= NEARLY_CONSTANT * spread or not spread > 0:
         return Interval(0.0, 0.0)
     share = 1 - (alpha / 2) ** (1 / units)
     mean = float(own.mean())
     return Interval(share * (mean - float(losses.min())), share * (float(losses.max()) - mean))
+
+
+def _variance(numbers: Floats) -> float:
+    """The variance, without a copy of so many numbers; 0 where all of them are equal."""
+    n = len(numbers)
+
+    def total(of: Callable[[Floats], Floats]) -> float:
+        return fsum(float(of(numbers[block] - numbers[0]).sum()) for block in cut(n, _SUMMED))
+
+    mean = total(lambda off: off) / n
+    return total(lambda off: np.square(off - mean)) / n
 
 
 def widened_interval(

@@ -23,7 +23,11 @@ from rdiv.parallel.threads import one_thread
 from rdiv.samples.arguments import check_settings, described
 from rdiv.samples.batches import BatchReader, Roles
 from rdiv.samples.dropping import drop_columns
+from rdiv.samples.fitting_rows import SAMPLE_ROWS
 from rdiv.samples.logged import Prediction
+from rdiv.samples.partitioned import PartitionedRows
+from rdiv.samples.partitions import as_partitions
+from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_alone, resolve_seed
 from rdiv.samples.sample import as_sample, has_target
 
@@ -41,8 +45,10 @@ class Monitor:
 
     Parameters
     ----------
-    reference : array, frame, tensor, dataset, or pair (X, y)
-        The rows that the stream is compared with.
+    reference : array, frame, tensor, dataset, pair (X, y), or table in partitions
+        The rows that the stream is compared with. A table in partitions (`rdiv.scan`, a LazyFrame
+        and the like) of more than 2 000 000 rows stays where it is; its losses are read part by
+        part. The model is trained on at most 1 000 000 rows of part A.
     model, target, prediction, loss, task
         The model in use, as in `rdiv.compare`: a name, which rdiv trains on part A of the
         reference; a `rdiv.models.Frozen` model; logged predictions; or logged losses.
@@ -118,13 +124,15 @@ class Monitor:
             kept = drop_columns(reference, reference, drop, taken)[0]
             pooled = pool_alone(
                 kept, target=target, task=task, groups=batches, prediction=prediction, loss=loss,
-                rng=self.seed, kind=models.kind,
+                rng=self.seed, kind=models.kind, keep_rows=SAMPLE_ROWS,
             )  # fmt: skip
             self.reference = Reference(pooled, models.settled(pooled.pool)[0], train_share)
         ignored = [*([drop] if isinstance(drop, str) else drop), *([batches] if batches else [])]
         roles = Roles(target, prediction, loss, ignored)
         supervised = supervised and pooled.pool.task != "density"
-        self._reader = BatchReader(_inputs(kept, roles), pooled.pool, roles, supervised)
+        self._reader = BatchReader(
+            _inputs(kept, roles, pooled.pool), pooled.pool, roles, supervised
+        )
 
     def start(self) -> MonitorState:
         """The state before the first batch."""
@@ -154,7 +162,8 @@ class Monitor:
         state : MonitorState
             It is not changed.
         batch : as `reference`
-            Its rows. The target or loss may be missing, in single rows or as a column.
+            Its rows; those of a table in partitions are read into memory. The target or loss may be
+            missing, in single rows or as a column.
         name : str, optional
             By default the next number. A name that is there already is refused, unless the batch
             differs from that one only in labels that have come since.
@@ -164,6 +173,8 @@ class Monitor:
         with one_thread():
             self.check(state)
             name = self._next_name(state) if name is None else str(name)
+            table = as_partitions(batch, f"the batch {name!r}")
+            batch = batch if table is None else table.whole()
             came = arrived(self._reader.read(batch, f"the batch {name!r}"), state.history, name)
             state = self._settled(state, came)
             return self._added(state, came)
@@ -220,6 +231,13 @@ class Monitor:
             return state
         if not came.waiting.any():
             return replace(state, labels_late=False)
+        if self.reference.pool.in_partitions:
+            raise InputError(
+                f"the first batch has no label in {int(came.waiting.sum())} of "
+                f"{len(came.waiting)} rows, and losses are expected from a reference of at most "
+                f"{SAMPLE_ROWS} rows only, got {len(self.reference.pool)}; add batches when their "
+                "labels are there, or give a part of the reference."
+            )
         if self.reference.regression is None:
             raise InputError(
                 f"the first batch has no label in {int(came.waiting.sum())} of "
@@ -312,10 +330,19 @@ def _check_units(unit: str, batches: str | None) -> None:
         raise InputError("batches= is for unit='batch'; leave it out, or say unit='batch'.")
 
 
-def _inputs(reference: Any, roles: Roles) -> Any:
-    """The inputs and predictions of the reference, with the types that batches are read as."""
+def _inputs(reference: Any, roles: Roles, pool: Pool) -> Any:
+    """The inputs and predictions of the reference, with the types that batches are read as.
+
+    Of a reference in partitions, its first rows.
+    """
     from rdiv.samples.frames import agreed
 
+    table = as_partitions(reference, "the reference")
+    if table is not None:
+        first = table.first()
+        if isinstance(pool.rows, PartitionedRows):
+            first = pool.rows.table.source.reading(first.to_native())
+        reference = first.to_native()
     x = as_sample(reference, "reference").x
     if isinstance(x, np.ndarray) or not hasattr(x, "columns"):
         return x

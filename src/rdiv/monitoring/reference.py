@@ -24,9 +24,9 @@ from rdiv.models.protocol import (
 )
 from rdiv.monitoring.process import steady
 from rdiv.names import spelled
+from rdiv.samples.fitting_rows import FIT_ROWS
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples
-from rdiv.samples.row_keys import sorted_digest
 from rdiv.two_sample import part_of_reference, split_reference
 
 __all__ = ["Reference"]
@@ -60,7 +60,7 @@ class Reference:
     @cached_property
     def digest(self) -> int:
         """One number for the content of all rows."""
-        return sorted_digest(self.pool.keys)
+        return self.pool.digest_of(np.arange(len(self.pool)))
 
     @property
     def model_name(self) -> str:
@@ -84,8 +84,9 @@ class Reference:
                 f"a monitor trains its model on at least {FEWEST_TRAINED} reference rows, got "
                 f"{len(part)}; give a longer reference, or a model that is already fitted."
             )
-        split = split_reference(self.pooled, self.train_share, part)
-        return split.learned(InUse(self.model, self.train_share)), split.rows
+        split = split_reference(self.pooled, self.train_share, part, fit_rows=FIT_ROWS)
+        test = InUse(self.model, self.train_share, fit_rows=FIT_ROWS)
+        return split.learned(test), split.rows
 
     @property
     def trained_on(self) -> int:
@@ -129,7 +130,7 @@ class Reference:
     @cached_property
     def regression(self) -> tuple[LossRegression, NDArray[np.intp]] | None:
         """The expected loss of a row from its inputs, and the places of the rows it may judge."""
-        if not self.pool.rows.shape[1]:
+        if not self.pool.rows.shape[1] or self.pool.in_partitions:
             return None
         fitted, rows = self._fit
         rng = self.pooled.stream("halves")

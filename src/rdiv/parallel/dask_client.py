@@ -70,19 +70,13 @@ def _local(workers: int) -> Iterator[Any]:
     Their sockets ask for a certificate that only this process and its workers have. Where none can
     be made, workers are threads of this process, and nothing listens.
     """
-    from distributed import Client, LocalCluster
+    from distributed import Client
+
+    from rdiv.parallel.local_cluster import local_cluster
 
     seal = _own_certificate()
-    settings: dict[str, Any] = {"processes": False, "protocol": "inproc://"}
-    if seal is not None:
-        settings = {"processes": True, "protocol": "tls://", "security": seal}
     with (
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            dashboard_address=None,
-            **settings,
-        ) as cluster,
+        local_cluster(workers, seal) as cluster,
         Client(cluster, set_as_default=False, security=seal) as client,
     ):
         yield client

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from rdiv.errors import InputError
 from rdiv.parallel.dask_client import check_scheduler, cluster_client, in_turn
-from rdiv.parallel.workers import in_processes, useful_jobs
+from rdiv.parallel.threads import one_thread
+from rdiv.parallel.workers import in_processes, in_threads, useful_jobs
 
-__all__ = ["Spread", "current_spread", "spread_over"]
+__all__ = ["Spread", "current_spread", "spread_over", "tile_by_tile"]
+
+Result = TypeVar("Result")
 
 
 class Spread(Protocol):
@@ -29,6 +32,43 @@ _spread: ContextVar[Spread | None] = ContextVar("spread", default=None)
 def current_spread() -> Spread | None:
     """How parts of the work are spread now; None where they run here, one after the other."""
     return _spread.get()
+
+
+_cluster: ContextVar[Any] = ContextVar("cluster", default=None)
+
+
+def tile_by_tile(
+    call: Callable[[Any], Result],
+    pack: Callable[..., Any],
+    tasks: Sequence[tuple[Any, ...]],
+    n_jobs: int | None,
+) -> Iterator[Result]:
+    """``call(pack(*task))`` for every task, in their order: on the cluster, or in threads here.
+
+    Parameters
+    ----------
+    call : callable
+        A function of a module, so that workers find it.
+    pack : callable
+        Puts together what the call needs of a task; it runs here, when the turn of the task comes.
+    tasks : sequence of tuples
+    n_jobs : int, optional
+
+    Examples
+    --------
+    >>> print(list(tile_by_tile(abs, lambda low, high: low - high, [(1, 3), (2, 7)], None)))
+    [2, 5]
+    """
+    client = _cluster.get()
+    if client is None:
+        yield from in_threads(lambda *task: call(pack(*task)), tasks, n_jobs)
+        return
+    yield from in_turn(client, _on_one_thread, call, (pack(*task) for task in tasks))
+
+
+def _on_one_thread(call: Callable[[Any], Result], packed: Any) -> Result:
+    with one_thread():
+        return call(packed)
 
 
 @contextmanager
@@ -56,7 +96,11 @@ def spread_over(n_jobs: int | None, scheduler: str | None) -> Iterator[None]:
         raise InputError(f"choose n_jobs or scheduler, got n_jobs={n_jobs} and {scheduler!r}.")
     check_scheduler(scheduler)
     with cluster_client(scheduler) as client, _set(partial(in_turn, client)):
-        yield
+        token = _cluster.set(client)
+        try:
+            yield
+        finally:
+            _cluster.reset(token)
 
 
 def _processes(

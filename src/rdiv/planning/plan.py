@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -10,17 +11,19 @@ import numpy as np
 from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS, choose
 from rdiv.errors import InputError
-from rdiv.models.protocol import is_held_out
+from rdiv.models import CrossFit
+from rdiv.models.protocol import fit_model, is_held_out
 from rdiv.parallel.threads import one_thread
 from rdiv.planning.labels import check_labels, plan_unlabelled
 from rdiv.planning.pilots import plan_from_losses, rows_of_current
 from rdiv.planning.result import Plan
 from rdiv.planning.simulation import simulated_curve, size_with_power
 from rdiv.samples.arguments import check_folds, check_settings
+from rdiv.samples.fitting_rows import FIT_ROWS, SAMPLE_ROWS, prepared_on
 from rdiv.samples.grouping import Design
 from rdiv.samples.pooling import PooledSamples, pool_alone, pool_samples
 from rdiv.samples.sample import has_target
-from rdiv.two_sample import check_level, prepare
+from rdiv.two_sample import check_level
 from rdiv.two_sample import labels as spelled_out
 
 __all__ = ["plan"]
@@ -67,7 +70,7 @@ def plan(
     ----------
     reference, current : samples
         A pilot: rows similar to those that will be compared. For R-divergence the reference alone
-        is enough.
+        is enough, and of tables in partitions (see `rdiv.scan`) the losses are read part by part.
     model, target, task, groups, strata
         As in `rdiv.compare`. For an array as the reference alone, groups and strata are a pair of
         its labels and None.
@@ -131,6 +134,8 @@ def plan(
         "kind": choice.kind,
     }  # fmt: skip
     with one_thread():
+        if labels != "none" and (discrepancy == "r-div" or isinstance(discrepancy, RDivergence)):
+            given["keep_rows"] = SAMPLE_ROWS  # losses are read part by part; others want all rows
         pooled = pool_alone(reference, **given) if alone else pool_samples(
             reference, current, **given
         )  # fmt: skip
@@ -163,7 +168,11 @@ def plan(
 def _from_losses(
     test: RDivergence, pooled: PooledSamples, rows: Sequence[int], ratio: float, **asked: Any
 ) -> dict[str, Any]:
-    prepared = prepare(test, pooled.pool, pooled.stream("fit"))
+    model, pool = test.model, prepared_on(pooled.pool, FIT_ROWS)
+    if isinstance(model, CrossFit):
+        model = replace(model, fit_rows=FIT_ROWS)
+    fitted = fit_model(model, pool, pooled.stream("fit"), fit_rows=FIT_ROWS)
+    prepared = test.from_fit(fitted, pool)
     notes = {"variance": SAME_MODEL, "verdict": ONE_TEST}
     notes |= {} if is_held_out(test.model) else {"in-sample": IN_SAMPLE}
     found = plan_from_losses(prepared, pooled, rows, ratio, **asked)

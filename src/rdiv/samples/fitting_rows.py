@@ -140,7 +140,7 @@ def folds_by_key(keys: Words | FirstWords, folds: int) -> NDArray[Any]:
     >>> print(folds_by_key(np.array([5, 2, 9], dtype=np.uint64), 3))
     [2 2 0]
     """
-    named = np.empty(len(keys), dtype=np.int16)
+    named = np.empty(len(keys), dtype=np.int8 if folds <= 127 else np.int16)
     for block in cut(len(keys), _HASHED):
         named[block] = keys[block] % np.uint64(folds)
     return named

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
+from time import monotonic
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -12,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
+from rdiv.progress import reading_rows, telling, time_left
 from rdiv.row_blocks import gathered
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.frames import as_frame, frame_words, is_frame, python_values, refuse_infinite
 from rdiv.samples.grouping import Design, design_labels
 from rdiv.samples.logged import Prediction
 from rdiv.samples.memory import check_memory
-from rdiv.samples.part_work import over_parts, reading_rows
+from rdiv.samples.part_work import over_parts
 from rdiv.samples.partitioned import PartitionedTable, Source, part_tasks
 from rdiv.samples.partitions import Part, Partitions, as_partitions
 from rdiv.samples.pool import content_keys
@@ -34,6 +38,7 @@ __all__ = [
     "read_tables",
     "read_where_few",
     "surveyed",
+    "surveyed_alone",
     "tables_of",
     "whole_frames",
 ]
@@ -70,33 +75,46 @@ def _beside(sample: Any, name: str) -> Partitions:
 
 def surveyed(tables: tuple[Partitions, Partitions], most: int) -> tuple[Survey, Survey]:
     """A first pass over both tables, which keeps them where they have few rows together."""
-    with reading_rows_without_total() as at:
-        p = survey(tables[0], most, at)
-        q = survey(tables[1], most - p.total if p.frames is not None else 0, at)
+    with looking(*tables) as at:
+        p = survey(tables[0], most, partial(at, 0))
+        left = most - p.total if p.frames is not None else 0
+        q = survey(tables[1], left, partial(at, 1))
     if p.frames is None or q.frames is None:
         p.frames = q.frames = None
     return p, q
 
 
-def reading_rows_without_total() -> Any:
-    """Progress of a pass over rows whose number is not known yet."""
-    from contextlib import contextmanager
+def surveyed_alone(table: Partitions, most: int) -> tuple[Survey, Survey]:
+    """A first pass over one table, and beside it a table of the same columns without rows."""
+    with looking(table) as at:
+        found = survey(table, most, partial(at, 0))
+    nothing = Survey(Partitions("nothing", ()), found.schema, [], found.facts, None)
+    return found, nothing
 
-    from rdiv.progress import telling
 
-    @contextmanager
-    def showing() -> Iterator[Callable[[int], None]]:
-        done = 0
-        with telling() as say:
+@contextmanager
+def looking(*tables: Partitions) -> Iterator[Callable[[int, int, int], None]]:
+    """Progress of a first look at tables, whose rows are not counted yet but whose parts are.
 
-            def at(rows: int) -> None:
-                nonlocal done
-                done += rows
-                say(f"looking at row {done}")
+    The function is told which table is read, how many rows came, and of which of its parts.
 
-            yield at
+    Examples
+    --------
+    >>> with looking() as at:
+    ...     at(0, 100, 0)
+    """
+    rows, start = 0, monotonic()
+    counts = [len(table.parts) for table in tables]
+    with telling() as say:
 
-    return showing()
+        def at(table: int, more: int, part: int) -> None:
+            nonlocal rows
+            rows += more
+            done = sum(counts[:table]) + part
+            left = time_left(done, sum(counts), monotonic() - start)
+            say(f"looking at row {rows}, part {done + 1} of {sum(counts)}{left}")
+
+        yield at
 
 
 def in_memory_if_small(sample: Any, name: str, most: int) -> Any:
@@ -107,8 +125,8 @@ def in_memory_if_small(sample: Any, name: str, most: int) -> Any:
     table = as_partitions(sample, name)
     if table is None:
         return sample
-    with reading_rows_without_total() as at:
-        found = survey(table, most, at)
+    with looking(table) as at:
+        found = survey(table, most, partial(at, 0))
     return replace(table, rows=found.total) if found.frames is None else found.whole()
 
 
@@ -129,14 +147,16 @@ def read_where_few(
         Columns of labels by what they are called.
     """
     left, kept = most, []
-    for table in tables:
-        own = []
-        for frame in table.frames():
-            left -= len(frame)
-            if left < 0:
-                break
-            own.append(as_frame(frame))
-        kept.append(own)
+    with reading_rows(most, "looking at row") as at:
+        for table in tables:
+            own = []
+            for frame in table.frames():
+                left -= len(frame)
+                if left < 0:
+                    break
+                own.append(as_frame(frame))
+                at(len(frame))
+            kept.append(own)
     if left >= 0 and all(kept):
         import narwhals.stable.v2 as nw
 

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
+from rdiv.progress import reading_rows
 from rdiv.row_blocks import gathered, place_type
 from rdiv.samples.by_kind import ColumnsByKind
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.frames import as_frame
 from rdiv.samples.memory import check_memory
-from rdiv.samples.part_work import over_parts, reading_rows
+from rdiv.samples.part_work import over_parts
 from rdiv.samples.partitions import Partitions
 from rdiv.samples.preparation import Preparation, fit_preparation
 from rdiv.samples.row_keys import Keys, sorted_digest
@@ -326,9 +327,8 @@ class PartitionedRows:
                         checked = True
                         _check_room(frames[0], len(self))
         whole = frames[0] if len(frames) == 1 else nw.concat(frames)
-        order = np.empty(len(self), dtype=np.intp)
         # The place of each picked row among the picked ones in the order of the files.
-        order[:] = (np.cumsum(wanted, dtype=np.int64) - 1)[self.picked]
+        order = np.searchsorted(np.sort(self.picked), self.picked)
         if np.array_equal(order, np.arange(len(order))):
             return FrameRows(whole.to_native())
         return FrameRows(whole.to_native(), order)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
-from rdiv.row_blocks import gathered
+from rdiv.row_blocks import cut, gathered
 from rdiv.samples.arguments import check_rng
 from rdiv.samples.fitting_rows import pool_rows_to_fit
 from rdiv.samples.grouping import FEWEST_UNITS
@@ -37,6 +37,8 @@ _STAGES: tuple[Stage, ...] = (
 )  # fmt: skip
 
 Entropy = tuple[int, ...]
+
+_LOOKED_UP = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,9 +233,14 @@ class LookedAt:
         rows : (k,) integers
             Places in the pool, ascending.
         """
-        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
-        which = np.flatnonzero(self.rows[at] == rows)
-        return which, at[which]
+        which, places = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
+        for block in cut(len(rows), _LOOKED_UP):
+            own = rows[block]
+            at = np.minimum(np.searchsorted(self.rows, own), len(self.rows) - 1)
+            found = np.flatnonzero(self.rows[at] == own)
+            which.append(block.start + found)
+            places.append(at[found])
+        return np.concatenate(which), np.concatenate(places)
 
 
 def resolve_seed(rng: int | np.integer | np.random.Generator | None) -> int:

@@ -28,10 +28,12 @@ from rdiv.samples.partition_pooling import (
     Tables,
     read_tables,
     surveyed,
+    surveyed_alone,
     tables_of,
     whole_frames,
 )
 from rdiv.samples.partitioned import PartitionedRows
+from rdiv.samples.partitions import as_partitions
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.pooled import (
     LabelsApart,
@@ -150,6 +152,7 @@ def pool_alone(
     loss: str | None = None,
     rng: int | np.random.Generator | None = None,
     kind: str | None = None,
+    keep_rows: int | None = None,
 ) -> PooledSamples:
     """Check one sample and make a pool of it; all of its rows are p.
 
@@ -161,6 +164,15 @@ def pool_alone(
     >>> print(len(pooled.pool), pooled.is_p.all())
     2 True
     """
+    table = as_partitions(p, "the reference")
+    if table is not None:
+        roles = Roles.of(target, groups, strata, prediction, loss)
+        side, nothing = surveyed_alone(table, sys.maxsize if keep_rows is None else keep_rows)
+        if side.frames is None:
+            _check_tables(side, side, roles)
+            found = read_tables(side, nothing, roles)
+            return _pooled_tables(found, prediction, task=task, kind=kind, rng=rng)
+        p = side.whole()
     sample = as_sample(p, "reference")
     _check_pair(sample, sample, target)
     n = len(sample.x)
@@ -356,7 +368,8 @@ def _pooled_tables(
     settled = resolve_task(None if y is None else y.like(), task, kind)
     is_p = np.arange(n_p + n_q) < n_p
     groups, strata = (None if one is None else one.values for one in (found.groups, found.strata))
-    check_design(groups, strata, is_p, None if found.groups is None else found.groups.levels)
+    if n_q:
+        check_design(groups, strata, is_p, None if found.groups is None else found.groups.levels)
     seed = resolve_seed(rng)
     order = sorted_places(table.keys)
     twice = order[tied_places(table.keys, order)]

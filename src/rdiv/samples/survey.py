@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rdiv.errors import InputError, MissingExtraError
 from rdiv.samples.frames import as_frame, cast_column, common_type, without_objects
 from rdiv.samples.kinds import is_empty
+from rdiv.samples.part_work import over_parts
 from rdiv.samples.partitions import EMPTY, Partitions
 
 if TYPE_CHECKING:
@@ -94,46 +95,75 @@ class Survey:
         return wrapped[0].to_native() if len(wrapped) == 1 else nw.concat(wrapped).to_native()
 
 
-def survey(table: Partitions, most: int, at: Callable[[int], None] | None = None) -> Survey:
-    """Read a table once, keeping its frames as long as they hold no more than so many rows."""
-    found = Survey(table, {}, [], {}, [])
-    for k in range(len(table.parts)):
-        found.rows.append(0)
-        for frame in table.frames_of(k, found.schema or None):
-            wrapped = as_frame(frame)
-            found.schema = found.schema or dict(wrapped.schema)
-            found.rows[k] += len(wrapped)
-            _note(found.facts, without_objects(wrapped), table.parts[k].name)
+def survey(table: Partitions, most: int, at: Callable[[int, int], None] | None = None) -> Survey:
+    """Read a table once, keeping its frames as long as they hold no more than so many rows.
+
+    From then on parts are looked at wherever the parts of a table are read.
+    """
+    found = Survey(table, {}, [0] * len(table.parts), {}, [])
+    said = at or (lambda rows, part: None)
+    part = 0
+    while part < len(table.parts) and found.frames is not None:
+        for frame in table.frames_of(part, found.schema or None):
+            found.schema = found.schema or dict(as_frame(frame).schema)
             if found.frames is not None:
                 found.frames.append(frame)
-                if found.total > most:
-                    found.frames = None
-            if at is not None:
-                at(len(wrapped))
+            _add(found, part, _facts(frame), said)
+            if found.total > most:
+                found.frames = None
+        part += 1
+    shared = table, found.schema or None
+    for number, facts in over_parts(_look_at_part, shared, range(part, len(table.parts))):
+        _add(found, number, facts, said)
     if not found.total:
         raise InputError(EMPTY.format(table.source))
     return found
 
 
-def _note(facts: dict[str, ColumnFacts], frame: Frame, part: str) -> None:
-    """Add a block to what is known of every column."""
+def _look_at_part(
+    shared: tuple[Partitions, dict[str, Any] | None], part: int
+) -> Iterator[tuple[int, dict[str, ColumnFacts]]]:
+    table, schema = shared
+    for frame in table.frames_of(part, schema):
+        yield part, _facts(frame)
+
+
+def _facts(frame: Any) -> dict[str, ColumnFacts]:
+    """What the columns of a block are like."""
     import narwhals.stable.v2 as nw
 
-    for name, dtype in frame.schema.items():
-        column, rows = frame[name], len(frame)
-        nulls = column.null_count()
-        known = facts.setdefault(name, ColumnFacts(name, dtype, frame.implementation))
-        if known.dtype != dtype and nulls < rows:
+    block, found = without_objects(as_frame(frame)), {}
+    for name, dtype in block.schema.items():
+        column = block[name]
+        levels: set[object] = set()
+        if dtype == nw.Categorical and block.implementation.is_pandas_like():
+            levels = set(column.to_native().cat.categories.tolist())
+        found[name] = ColumnFacts(
+            name, dtype, block.implementation, len(block), column.null_count(), levels,
+            is_empty(column),
+        )  # fmt: skip
+    return found
+
+
+def _add(
+    found: Survey, part: int, facts: dict[str, ColumnFacts], said: Callable[[int, int], None]
+) -> None:
+    """Add a block to what is known of every column."""
+    for name, new in facts.items():
+        known = found.facts.setdefault(name, ColumnFacts(name, new.dtype, new.implementation))
+        if known.dtype != new.dtype and new.nulls < new.rows:
             if known.nulls < known.rows:
                 raise InputError(
-                    f"column {name!r} is {dtype} in {part} and {known.dtype} before; all "
-                    "partitions need the same types."
+                    f"column {name!r} is {new.dtype} in {found.table.parts[part].name} and "
+                    f"{known.dtype} before; all partitions need the same types."
                 )
-            known.dtype = dtype
-        known.rows, known.nulls = known.rows + rows, known.nulls + nulls
-        known.empty = known.empty and is_empty(column)
-        if dtype == nw.Categorical and frame.implementation.is_pandas_like():
-            known.levels |= set(column.to_native().cat.categories.tolist())
+            known.dtype = new.dtype
+        known.rows, known.nulls = known.rows + new.rows, known.nulls + new.nulls
+        known.empty = known.empty and new.empty
+        known.levels |= new.levels
+    rows = next((new.rows for new in facts.values()), 0)
+    found.rows[part] += rows
+    said(rows, part)
 
 
 @dataclass(frozen=True, eq=False)
