@@ -81,7 +81,8 @@ class Sums:
             whole = replace(self, among=None, squares=self.squares is not False)
             found = whole.over(masks, slice(int(low), int(high)), n_p, compiled=compiled)
             return [*found, masks.counts()[:, None].astype(np.float64)]
-        part, wanted = np.asarray(self.numbers[rows]), self.wants_squares(n_p)
+        part = np.asarray(self.numbers[rows], dtype=np.float64)
+        wanted = self.wants_squares(n_p)
         columns = np.concatenate([part, part**2], axis=1) if wanted else part
         sums = packed_sums(masks, columns, compiled=compiled)
         m = part.shape[1]
@@ -146,6 +147,8 @@ def tiled_statistics(
     *,
     rng: np.random.Generator,
     n_jobs: int | None = None,
+    known: Sequence[PackedMasks] | None = None,
+    keep: list[PackedMasks] | None = None,
 ) -> Floats:
     """Statistics of ``b`` random permutations, ``(b, k)``: those of all members side by side.
 
@@ -154,6 +157,10 @@ def tiled_statistics(
     members : sequence of Sums
         Of the same units, the first of all of them.
     is_p : (n,) mask of the rows
+    known : sequence of PackedMasks, optional
+        The masks of every tile, where they were drawn already.
+    keep : list, optional
+        Gets the masks of every tile.
 
     Examples
     --------
@@ -167,12 +174,16 @@ def tiled_statistics(
     chosen = is_p if first is None else is_p[first]
     draws = TileDraws.plan(len(chosen), int(chosen.sum()), b, rng)
 
-    def work(t: int, rows: slice) -> list[list[Floats]]:
-        masks = draws.tile(t)
-        return [member.over(masks, rows, draws.n_p, compiled=draws.compiled) for member in members]
+    def work(t: int, rows: slice) -> tuple[PackedMasks | None, list[list[Floats]]]:
+        masks = draws.tile(t) if known is None else known[t]
+        return None if keep is None else masks, [
+            member.over(masks, rows, draws.n_p, compiled=draws.compiled) for member in members
+        ]
 
     totals: list[list[Floats]] | None = None
-    for found in in_threads(work, list(enumerate(cut(len(chosen), TILE_ROWS))), n_jobs):
+    for masks, found in in_threads(work, list(enumerate(cut(len(chosen), TILE_ROWS))), n_jobs):
+        if keep is not None and masks is not None:
+            keep.append(masks)
         if totals is None:
             totals = found
             continue
