@@ -30,7 +30,7 @@ from rdiv.discrepancies import RDivergence, Score
 from rdiv.drivers import Drivers
 from rdiv.drivers import slices as slice_stage
 from rdiv.drivers import weights as weight_stage
-from rdiv.drivers.find import find_drivers
+from rdiv.drivers.find import find_drivers, rows_to_search
 from rdiv.inference.engine import PermutationSettings
 from rdiv.models import CrossFit, Frozen, Model, Ridge
 from rdiv.models.corrections import correction_owners, linear_correction
@@ -175,7 +175,7 @@ def run(given: dict[str, Any], seed: int, resamples: int = RESAMPLES) -> Drivers
             pooled,
             PermutationSettings(ALPHA, resamples),
             held_out=True,
-            score=Score(model).from_fit(fitted, pooled.pool),
+            searched=rows_to_search(pooled, Score(model).from_fit(fitted, pooled.pool)),
         )
 
 

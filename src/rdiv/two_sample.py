@@ -24,6 +24,7 @@ from rdiv.inference.engine import (
     permute,
 )
 from rdiv.inference.halving import Halves, halves, mask_digest
+from rdiv.inference.packed import KeptMasks
 from rdiv.inference.prepared import Prepared
 from rdiv.inference.reach import check_reach
 from rdiv.inference.reference_part import reference_part, rows_to_compare
@@ -203,12 +204,12 @@ def run_fitted(
     settings: PermutationSettings,
     *,
     notes: Mapping[str, Any] | None = None,
+    keep: bool = False,
 ) -> tuple[TwoSampleResult, Prepared]:
-    """Test a discrepancy whose model is fitted already."""
+    """Test a discrepancy whose model is fitted already; `keep` keeps its permutations."""
     text, model = labels(discrepancy)
     run = _Run(pooled, pooled, settings, {**_basics(pooled.pool), **(notes or {})})
-    prepared = discrepancy.from_fit(fitted, pooled.pool)
-    return run.result(prepared, run.permuted(prepared), text, model), prepared
+    return run.tested_by(discrepancy.from_fit(fitted, pooled.pool), text, model, keep=keep)
 
 
 def run_learned(
@@ -219,13 +220,17 @@ def run_learned(
     settings: PermutationSettings,
     *,
     notes: Mapping[str, Any] | None = None,
+    keep: bool = False,
 ) -> tuple[TwoSampleResult, Prepared]:
-    """Test what a discrepancy has learned from part A on the rows that are left."""
+    """Test what a discrepancy has learned from part A on the rows that are left.
+
+    With `keep` the permutations are kept, for other numbers of the same rows.
+    """
     text, model = labels(discrepancy)
     counts = {"rows trained on": len(split.train), "rows tested": len(split.rows)}
     run = _Run(pooled, split.tested, settings, {**_basics(pooled.pool), **(notes or {}), **counts})
     prepared = prepare(learned, split.tested.pool, split.tested.stream("fit"))
-    return run.result(prepared, run.permuted(prepared), text, model), prepared
+    return run.tested_by(prepared, text, model, keep=keep)
 
 
 def _basics(pool: Pool) -> dict[str, Any]:
@@ -241,12 +246,14 @@ def run_model_tests(
     notes: Mapping[str, Any] | None = None,
     fit_rows: int | None = None,
     looked: LookedAt | None = None,
+    keep: bool = False,
 ) -> tuple[dict[str, TwoSampleResult], dict[str, Prepared]]:
     """R-div, score and omnibus of one model, from one fit and the same permutations.
 
     A model without gradients has r-div alone. The results are the same as those of separate tests;
     the numbers per row are returned with them. Where only some rows are looked at, score has the
-    gradients of those, and the masks of all rows restricted to them.
+    gradients of those, and the masks of all rows restricted to them. With `keep` r-div keeps the
+    permutations.
     """
     pool = pooled.pool
     fitted = fit_model(model, pool, pooled.stream("fit"), fit_rows=fit_rows)
@@ -258,7 +265,8 @@ def run_model_tests(
     del fitted  # numbers per row are all that is needed from here on
     together = combined(prepared)
     run = _Run(pooled, pooled, settings, {**_basics(pool), **(notes or {})})
-    null = run.permuted(together)
+    null = run.permuted(together, keep=keep)
+    prepared["r-div"] = replace(prepared["r-div"], masks=null.masks)
     text = labels(tests[0])[1]
     results, start = {}, 0
     for name, part in prepared.items():
@@ -362,12 +370,22 @@ class _Run:
     settings: PermutationSettings
     notes: Mapping[str, Any]
 
-    def permuted(self, prepared: Prepared) -> Null:
+    def permuted(
+        self, prepared: Prepared, *, keep: bool = False, known: KeptMasks | None = None
+    ) -> Null:
         rng, pool = self.tested.stream("masks"), self.tested.pool
         return permute(
             prepared, self.tested.is_p, self.settings, rng=rng, groups=pool.groups,
-            strata=pool.strata,
+            strata=pool.strata, keep=keep or bool(prepared.draws), known=known,
         )  # fmt: skip
+
+    def tested_by(
+        self, prepared: Prepared, discrepancy: str, model: str | None, *, keep: bool
+    ) -> tuple[TwoSampleResult, Prepared]:
+        """The result, and the prepared numbers with their permutations, if these are kept."""
+        null = self.permuted(prepared, keep=keep)
+        result = self.result(prepared, null, discrepancy, model)
+        return result, replace(prepared, masks=null.masks)
 
     def result(
         self, prepared: Prepared, null: Null, discrepancy: str, model: str | None
@@ -391,16 +409,16 @@ class _Run:
                 **self.notes,
                 **prepared.notes,
                 **part_pvalues(prepared, null),
-                **self._fold_draws(prepared),
+                **self._fold_draws(prepared, null.masks),
             },
         )
 
-    def _fold_draws(self, prepared: Prepared) -> dict[str, Any]:
+    def _fold_draws(self, prepared: Prepared, known: KeptMasks | None) -> dict[str, Any]:
         """A note with the p-value that every single draw of the folds would have given."""
         if not prepared.draws:
             return {}
         together = combined({str(place): test for place, test in enumerate(prepared.draws)})
-        found = part_pvalues(together, self.permuted(together))["pvalues"]
+        found = part_pvalues(together, self.permuted(together, known=known))["pvalues"]
         return {"fold draws": {"draws": len(found), "pvalues": list(found.values())}}
 
 

@@ -12,9 +12,9 @@ import rdiv
 from rdiv.drivers import slices
 from rdiv.drivers.bins import input_columns
 from rdiv.drivers.result import Drivers
+from rdiv.drivers.slice_moments import slice_gaps
 from rdiv.drivers.slice_search import search_slices
-from rdiv.drivers.slices import slice_gaps
-from rdiv.inference.engine import PermutationSettings
+from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.samples import Pool
 
 
@@ -157,9 +157,38 @@ class TestDrivers:
         monkeypatch.setattr(slices, "halves_of", spying)
         (x, y), _ = planted(300)
         compared((x, y), (x, y))
-        assert len(seen) == 2  # slices of the gap, and of the relation
+        assert len(seen) == 1  # for slices of the gap and of the relation alike
         for one, other in seen:
             assert not one & other
+
+    def test_families_share_permutations(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One run each way for both, and the slices of a family are those that it has alone."""
+        runs = []
+
+        def spying(*given: Any, **how: Any) -> Any:
+            runs.append(permute(*given, **how))
+            return runs[-1]
+
+        monkeypatch.setattr(slices, "permute", spying)
+        rng = np.random.default_rng(0)
+        x, is_p = rng.normal(size=(1200, 2)), np.arange(1200) < 600
+        losses = rng.exponential(size=1200) * np.where(~is_p & (x[:, 1] > 0.5), 3, 1)
+        both = [slices.Family(losses), slices.Family(losses - x[:, 0] ** 2)]
+
+        def found(families: list[slices.Family]) -> list[list[tuple[Any, ...]]]:
+            pool, stream = Pool(x), np.random.default_rng(1)
+            answers = slices.driving_slices(
+                pool, input_columns(pool), families, is_p, PermutationSettings(), rng=stream,
+                held_out=True,
+            )  # fmt: skip
+            return [[(s.clauses, s.pvalue, s.interval) for s in answer] for answer in answers]
+
+        together = found(both)
+        assert len(runs) == slices.WAYS
+        assert together[0]
+        for family, own in zip(both, together, strict=True):
+            (alone,) = found([family])
+            assert alone == own
 
     def test_in_sample_losses_have_no_interval(self) -> None:
         few = 0.03  # too few rows to train a model in use, so the shared losses are looked at
@@ -185,8 +214,8 @@ class TestWeighted:
         rng = np.random.default_rng(3)
         inside, is_p = rng.random(80) < 0.5, np.arange(80) < 50
         losses, weights = rng.exponential(size=80), rng.uniform(0.5, 1.5, size=80)
-        half = slices._Half([], losses, is_p, None, weights)
-        found = half._weighted(inside, 0.05)
+        family = slices.Family(losses, weights)
+        found = slices._Half([], [family], is_p, None)._weighted(family, inside, 0.05)
         assert found is not None
         mine = [i for i in range(80) if inside[i] and is_p[i]]
         total = sum(weights[i] for i in mine)
@@ -209,9 +238,9 @@ class TestWeighted:
             ratio = np.where(x[:, 0] < 0.5, 1.0, (x[:, 0] - 0.5) * 2)
             pool, weights = Pool(x), np.where(is_p, ratio / ratio[is_p].mean(), 1.0)
             settings = PermutationSettings()
-            found = slices.driving_slices(
-                pool, input_columns(pool), losses, is_p, settings, rng=rng, held_out=True,
-                weights=weights,
+            (found,) = slices.driving_slices(
+                pool, input_columns(pool), [slices.Family(losses, weights)], is_p, settings,
+                rng=rng, held_out=True,
             )  # fmt: skip
             shown = Drivers((), (), found, None, (), 0.05)
             confirmed += [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,22 +83,20 @@ def test_the_masks_are_those_of_the_verdict(
     """One column of gradients that is the loss itself: the null of the test of the losses."""
     seen = []
 
-    def spying(*given: Any, **how: Any) -> Any:
+    def spying(*given: Any, known: Any, **how: Any) -> Any:
+        assert known is not None  # drawn once, for the verdict
         seen.append(permute(*given, **how))
-        return seen[-1]
+        own = permute(*given, known=known, **how)
+        np.testing.assert_array_equal(own.parts, seen[-1].parts)
+        return own
 
-    def losses(*_: Any) -> tuple[np.ndarray, tuple[str, ...], str]:
-        return watched[-1][:, None], ("loss",), ""
-
-    watched = []
     find = finding.find_drivers
 
-    def watching(losses: np.ndarray, *given: Any, **how: Any) -> Any:
-        watched.append(losses)
-        return find(losses, *given, **how)
+    def watching(losses: np.ndarray, *given: Any, searched: Any, **how: Any) -> Any:
+        own = replace(searched, gradients=losses[:, None], owners=("loss",))
+        return find(losses, *given, searched=own, **how)
 
     monkeypatch.setattr("rdiv.drivers.weights.permute", spying)
-    monkeypatch.setattr("rdiv.drivers.find._owned", losses)
     monkeypatch.setattr("rdiv.comparison.compare.find_drivers", watching)
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(300, 2)), rng.normal(size=300)

@@ -52,6 +52,7 @@ BASES: dict[str, list[list[str]]] = {
     ],
     "leaderboard": [
         ["leaderboard", "--cells", "blob, 50", "--discrepancy", "energy", "--minutes", "0"],
+        ["leaderboard", "--cells", "blob, 50", "--discrepancy", "energy", *BOARD],
     ],
     "bound": [
         ["bound", "--complexity-p", "0.1"],
@@ -59,7 +60,6 @@ BASES: dict[str, list[list[str]]] = {
         ["bound", "--network", "weights.safetensors"],
     ],
     "reproduce": [["reproduce", "hdgm-size", "--plan"], ["reproduce"]],
-    "leaderboard": [["leaderboard", "--cells", "blob, 50", *BOARD]],
     "watch start": [
         ["watch", "start", PAIR[0], "--state", "new.json", *WATCHED],
         ["watch", "start", "long.csv", "--state", "new.json", "--target", "visits", *RIDGE],
@@ -107,11 +107,10 @@ _BY_OPTION: dict[str, list[str]] = {
     "--resamples": ["39", "19", "0", "-5", "18", "99", "x"],
     "--trials": ["1", "2", "0"],
     "--trained-trials": ["0", "x"],
-    "--cells": ["blob, 50", "no such", "bl*,50"],
     "--labels": ["all", "none", "x"],
     **dict.fromkeys(["--fit-rows", "--sample-rows"], _COUNTS),
     "--repeats": ["1", "2", "0"],
-    "--cells": ["blob, 50", "digits source, 20", "blob", "*, 7"],
+    "--cells": ["blob, 50", "digits source, 20", "blob", "*, 7", "no such", "bl*,50"],
     "--minutes": ["0", "0.001"],
     "--sizes": ["20", "10,20", "1", "0", "-3", "20,", "2e1"],
     "--rows": ["100", "1", "0", "10,1e6", "x"],

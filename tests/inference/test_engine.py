@@ -13,6 +13,7 @@ from scipy.stats import binom
 
 import rdiv
 from rdiv.discrepancies import Prepared
+from rdiv.inference import tiles
 from rdiv.inference.engine import (
     Null,
     PermutationSettings,
@@ -320,3 +321,41 @@ def test_identical_samples_always_have_p_1() -> None:
     for studentize in (True, False):
         null = run(mean_gap(losses, studentize=studentize), np.arange(20) < 10)
         assert (null.ranked, null.pvalue) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("design", ["rows", "groups", "strata"])
+@pytest.mark.parametrize("tile", [1 << 16, 64])
+def test_kept_masks_serve_other_numbers(
+    monkeypatch: pytest.MonkeyPatch, design: str, tile: int
+) -> None:
+    """Another statistic gets from kept permutations what it gets from the same stream."""
+    monkeypatch.setattr(tiles, "TILE_ROWS", tile)
+    rng, n = np.random.default_rng(0), 300
+    codes = {"groups": np.arange(n) // 2, "strata": np.arange(n) % 3}
+    own = {design: codes[design]} if design in codes else {}
+    is_p = (np.arange(n) // 2) % 3 == 0
+    first, second = (mean_gap(rng.normal(size=n), **own) for _ in range(2))
+    settings = PermutationSettings(n_resamples=300)
+
+    def run(prepared: Prepared, **how: Any) -> Any:
+        return permute(prepared, is_p, settings, rng=np.random.default_rng(1), **own, **how)
+
+    kept = run(first, keep=True)
+    np.testing.assert_array_equal(kept.parts, run(first).parts)
+    assert (kept.masks is None) == (design == "strata")
+    monkeypatch.setattr("rdiv.inference.engine.MOST_KEPT", n * 300 - 1)
+    assert run(first, keep=True).masks is None
+    expected = run(second).parts
+    if kept.masks is not None:
+        assert kept.masks.tiled == (tile < n // 2)
+        monkeypatch.setattr("rdiv.inference.engine.mask_sampler", lambda *_: None)
+        monkeypatch.setattr(tiles, "packed_subsets", None)
+    np.testing.assert_array_equal(run(second, known=kept.masks).parts, expected)
+
+
+def test_kept_masks_of_another_number_are_not_used() -> None:
+    prepared, is_p = mean_gap(np.arange(30.0) ** 2), np.arange(30) < 10
+    few, many = (PermutationSettings(n_resamples=count) for count in (99, 199))
+    kept = permute(prepared, is_p, few, rng=np.random.default_rng(0), keep=True).masks
+    found = permute(prepared, is_p, many, rng=np.random.default_rng(0), known=kept)
+    assert len(found.null_distribution) == 199

@@ -21,10 +21,16 @@ from rdiv.comparison.sensitivity import detectable_gap
 from rdiv.comparison.sentences import USERS_WORD
 from rdiv.comparison.verdicts import closed_testing, verdict_of
 from rdiv.comparison.warnings import data_warnings
-from rdiv.comparison.why import explain
+from rdiv.comparison.why import Why, explain
 from rdiv.discrepancies.in_use import TrainedOnReference
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS
-from rdiv.drivers import find_drivers, moved_columns, unusual_rows
+from rdiv.drivers import (
+    SearchedRows,
+    find_drivers,
+    moved_columns,
+    rows_to_search,
+    unusual_rows,
+)
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import Interval, critical_value
 from rdiv.inference.widened import widened_interval
@@ -301,8 +307,12 @@ def compare_pooled(admitted: Admitted, asked: Asked) -> Comparison:
         drivers=asked.drivers,
     )  # fmt: skip
     leading = answers.leading
-    said = data_warnings(pooled, answers, models, looked.samples)
     seen = leading.within(looked) if asked.drivers else None
+    searched = None
+    if seen is not None:
+        searched = rows_to_search(seen.samples, answers.score, answers.score_rows(seen))
+    answers = replace(answers, score=None)  # the gradients of all rows are not needed any more
+    said = data_warnings(pooled, answers, models, looked.samples)
     if isinstance(pooled.pool.rows, PartitionedRows):
         pooled.pool.rows.table.forget_keys()  # what follows needs memory of its own
     found = replace(
@@ -330,7 +340,10 @@ def compare_pooled(admitted: Admitted, asked: Asked) -> Comparison:
         found = with_unlabelled_rows(
             found, answers, admitted.everything, admitted.known, settings, moved=asked.drivers
         )
-    return found if seen is None else _explained(found, answers, seen, looked, settings)
+    if seen is None or searched is None:
+        return found
+    why = explain(None if answers.in_use is None else seen, settings.alpha)
+    return _explained(found, seen, why, searched, looked, settings)
 
 
 def _limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> dict[str, Any]:
@@ -350,18 +363,17 @@ def _limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> di
 
 def _explained(
     found: Comparison,
-    answers: Answers,
     leading: Answer,
+    why: Why,
+    searched: SearchedRows,
     looked: LookedAt,
     settings: PermutationSettings,
 ) -> Comparison:
     """The same with what carries the shift: inputs or relation, columns, slices and rows."""
     pooled = looked.samples
-    why = explain(None if answers.in_use is None else leading, settings.alpha)
     carriers = find_drivers(
-        leading.losses, leading.samples, settings, held_out=leading.held_out,
-        score=answers.score, score_rows=answers.score_rows(leading), expected=why.expected,
-        columns=why.columns,
+        leading.losses, leading.samples, settings, held_out=leading.held_out, searched=searched,
+        expected=why.expected, columns=why.columns, masks=leading.prepared.masks,
         row_weights=None if why.split is None else why.split.weights,
     )  # fmt: skip
     unusual, said = unusual_rows(pooled, settings)

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.drivers.column_paths import Matrix
 from rdiv.models.boosting import FEW_BINS, MANY_COLUMNS
 from rdiv.models.cross_fit import fold_of_rows, fold_units
+from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
 
 __all__ = ["DensityRatio", "density_ratio", "ratio_folds"]
@@ -26,6 +28,11 @@ MOST_COLUMNS = 100
 
 MOST_ROWS = 50_000
 """Rows that each classifier is fitted to at most."""
+
+MOST_JUDGED = 200_000
+"""Rows that decide which classifier is best, at most; all reference rows get weights."""
+
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +69,7 @@ def ratio_folds(pool: Pool, rng: np.random.Generator) -> NDArray[np.intp] | None
 
 
 def density_ratio(
-    features: Floats, is_p: NDArray[np.bool_], fold: NDArray[np.intp], rng: np.random.Generator
+    features: Matrix, is_p: NDArray[np.bool_], fold: NDArray[np.intp], rng: np.random.Generator
 ) -> DensityRatio:
     """Cross-fit a classifier of the samples and turn its odds into weights.
 
@@ -72,7 +79,7 @@ def density_ratio(
 
     Parameters
     ----------
-    features : (n, f) array
+    features : (n, f) array, or an object that makes rows when they are asked for
     is_p : (n,) mask
     fold : (n,) integers
         Copies of a row and rows of a group are in one fold.
@@ -86,14 +93,26 @@ def density_ratio(
     >>> print(round(float(ratio.weights.mean()), 6), bool(ratio.weights[x[:500, 0] > 1].mean() > 1))
     1.0 True
     """
+    n = len(is_p)
     current = (~is_p).astype(float)
     share = float(current.mean())
-    best, chance = _surprise(np.full(len(is_p), share), current), np.full(len(is_p), share)
+    judged = np.arange(n)
+    if n > MOST_JUDGED:
+        judged = np.sort(rng.choice(n, MOST_JUDGED, replace=False))
+    best, chance = _surprise(np.full(len(judged), share), current[judged]), None
+    fits: list[Any] = []
     for make in (_logistic, _trees) if features.shape[1] <= MOST_COLUMNS else (_logistic,):
-        found = _cross_fitted(make, features, is_p, fold, rng)
-        if _surprise(found, current) < best:
-            best, chance = _surprise(found, current), found
-    odds = chance[is_p] / (1 - chance[is_p]) * (1 - share) / share
+        found = [_fit(make, features, is_p, fold != k, rng) for k in range(int(fold.max()) + 1)]
+        own = _chances(found, features, fold, judged)
+        surprise = _surprise(own, current[judged])
+        if surprise < best:
+            best, chance, fits = surprise, own, found
+    of_p = np.flatnonzero(is_p)
+    if not fits or chance is None:
+        chance = np.full(len(of_p), share)
+    else:
+        chance = chance[of_p] if len(judged) == n else _chances(fits, features, fold, of_p)
+    odds = chance / (1 - chance) * (1 - share) / share
     raw = np.minimum(odds, LARGEST)
     covered = float(raw.mean())
     weights = raw / covered
@@ -104,22 +123,30 @@ def _surprise(chance: Floats, current: Floats) -> float:
     return float(-np.mean(np.log(np.where(current == 1, chance, 1 - chance))))
 
 
-def _cross_fitted(
+def _fit(
     make: Callable[[int], Any],
-    features: Floats,
+    features: Matrix,
     is_p: NDArray[np.bool_],
-    fold: NDArray[np.intp],
+    others: NDArray[np.bool_],
     rng: np.random.Generator,
+) -> Any:
+    """A classifier of the samples, fitted to some of the rows outside of a fold."""
+    rows = rng.permutation(np.flatnonzero(others))[:MOST_ROWS]
+    model = make(int(rng.integers(2**31)))
+    if features.shape[1] > MANY_COLUMNS and hasattr(model, "max_bins"):
+        model.set_params(max_bins=FEW_BINS)
+    return model.fit(features[rows], ~is_p[rows])
+
+
+def _chances(
+    fits: list[Any], features: Matrix, fold: NDArray[np.intp], rows: NDArray[np.intp]
 ) -> Floats:
-    chance = np.empty(len(is_p))
-    for k in range(int(fold.max()) + 1):
-        own, others = fold == k, np.flatnonzero(fold != k)
-        rows = rng.permutation(others)[:MOST_ROWS]
-        model = make(int(rng.integers(2**31)))
-        if features.shape[1] > MANY_COLUMNS and hasattr(model, "max_bins"):
-            model.set_params(max_bins=FEW_BINS)
-        model.fit(features[rows], ~is_p[rows])
-        chance[own] = model.predict_proba(features[own])[:, 1] if own.any() else 0.0
+    """How likely some rows are current, each by the fit that left its fold out."""
+    chance = np.empty(len(rows))
+    for k, model in enumerate(fits):
+        own = np.flatnonzero(fold[rows] == k)
+        for block in cut(len(own), _BLOCK):
+            chance[own[block]] = model.predict_proba(features[rows[own[block]]])[:, 1]
     return np.clip(chance, 1e-6, 1 - 1e-6)
 
 

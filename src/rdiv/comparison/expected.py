@@ -18,14 +18,18 @@ from numpy.typing import NDArray
 
 from rdiv.comparison.questions import Answer
 from rdiv.discrepancies.in_use import TrainedOnReference
+from rdiv.drivers.column_paths import Matrix
 from rdiv.models.boosting import FEW_BINS, MANY_COLUMNS
 from rdiv.models.cross_fit import fold_of_rows
 from rdiv.models.protocol import FittedModel, check_losses, losses_of, predictions_of
+from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
 
 __all__ = [
     "ExpectedLoss",
     "LossRegression",
+    "RowFeatures",
+    "all_finite",
     "expected_loss",
     "learn_from_part",
     "learn_from_rows",
@@ -42,6 +46,11 @@ FEWEST_ROWS = 50
 MOST_ROWS = 50_000
 """Rows that a regression of the loss is fitted to at most."""
 
+MOST_HELD = 1 << 23
+"""Numbers of all rows (64 MB) that are held together; more are made when they are asked for."""
+
+_BLOCK = 1 << 16
+
 LEAF, FEWEST_IN_LEAF = 40, 5
 """Rows in a leaf of the regression, and fewest where part A is small."""
 
@@ -54,9 +63,9 @@ class ExpectedLoss:
     ----------
     values : (n,) array
         g of every row; that of a reference row comes from a fit that did not see it.
-    features : (n, f) array
+    features : (n, f) array, or an object that makes rows when they are asked for
         What g looks at: the inputs as numbers, then the predictions.
-    inputs : (n, d) array
+    inputs : (n, d) array, or such an object
         The inputs alone.
     owners : tuple of str
         The input column that each column of `inputs` was made from.
@@ -65,8 +74,8 @@ class ExpectedLoss:
     """
 
     values: Floats
-    features: Floats
-    inputs: Floats
+    features: Matrix
+    inputs: Matrix
     owners: tuple[str, ...]
     of_inputs: Callable[[Floats], Floats]
 
@@ -76,7 +85,58 @@ def expected_loss(answer: Answer, rng: np.random.Generator) -> ExpectedLoss | No
     if not isinstance(answer.fitted, TrainedOnReference):
         return _cross_fitted(answer, rng)
     g = learn_from_part(answer.fitted, rng)
-    return None if g is None else g.expected(answer.samples.pool)
+    known = answer.prepared.predictions
+    return None if g is None else g.expected(answer.samples.pool, known)
+
+
+@dataclass(frozen=True, eq=False)
+class RowFeatures:
+    """What g looks at, ``(n, f)``, made for some rows when they are asked for.
+
+    Parameters
+    ----------
+    pool : Pool
+    part : Pool
+        Part A, whose preparation reads the rows.
+    predicted : (n, K) array, optional
+        Predictions, which come after the inputs.
+    """
+
+    pool: Pool
+    part: Pool
+    predicted: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.pool)
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return len(self), self[np.arange(min(1, len(self)))].shape[1]
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> Floats:
+        known = None if self.predicted is None else self.predicted[rows]
+        return _with_predictions(self.pool.take(rows).like(self.part), known)
+
+    def held(self) -> Matrix:
+        """All of them as an array, unless they are too many."""
+        if self.shape[0] * self.shape[1] > MOST_HELD:
+            return self
+        return _with_predictions(self.pool.like(self.part), self.predicted)
+
+
+def all_finite(matrix: Matrix) -> bool:
+    """Whether no number of any row is missing, looking at some rows at a time."""
+    blocks = (np.arange(rows.start, rows.stop) for rows in cut(len(matrix), _BLOCK))
+    return all(bool(np.isfinite(matrix[rows]).all()) for rows in blocks)
+
+
+def _valued(g: Callable[[Floats], Floats], features: Matrix) -> Floats:
+    """The expected losses of all rows, some at a time."""
+    if isinstance(features, np.ndarray):
+        return g(features)
+    blocks = cut(len(features), _BLOCK)
+    return np.concatenate([g(features[np.arange(rows.start, rows.stop)]) for rows in blocks])
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +148,7 @@ class LossRegression:
     Parameters
     ----------
     part : Pool
-        Part A; its preparation reads all other rows.
+        Part A, or `MOST_ROWS` random rows of it; its preparation reads all other rows.
     fitted : FittedModel or None
         The model in use, whose predictions g looks at; None where it predicts nothing.
     losses : (m,) array
@@ -128,20 +188,29 @@ class LossRegression:
 
         None is smaller or larger than all losses of part A.
         """
-        values = self.of_features(self.features(pool))
+        values = _valued(self.of_features, self.features(pool))
         values = np.clip(values, self.losses.min(), self.losses.max())
         return check_losses(values, pool, "the expected loss")
 
-    def features(self, pool: Pool) -> Floats:
+    def features(self, pool: Pool, predicted: Floats | None = None) -> Matrix:
         """What g looks at, ``(n, f)``: the inputs as numbers, then the predictions."""
-        return _features(pool.like(self.part), self.fitted)
+        if predicted is None and self.fitted is not None:
+            predicted = predictions_of(self.fitted, pool.like(self.part))
+        return RowFeatures(pool, self.part, predicted).held()
 
-    def expected(self, pool: Pool) -> ExpectedLoss:
-        """The expected losses of the rows of a pool, with what explains them."""
-        features, inputs = self.features(pool), _inputs(pool.like(self.part))
-        return ExpectedLoss(
-            self.of_features(features), features, inputs, self.part.owners(), self.of_inputs
-        )
+    def expected(self, pool: Pool, predicted: Floats | None = None) -> ExpectedLoss:
+        """The expected losses of the rows of a pool, with what explains them.
+
+        `predicted` are the predictions of the model in use, where they are known.
+        """
+        features = self.features(pool, predicted)
+        values = _valued(self.of_features, features)
+        owners, inputs = self.part.owners(), self.inputs(pool)
+        return ExpectedLoss(values, features, inputs, owners, self.of_inputs)
+
+    def inputs(self, pool: Pool) -> Matrix:
+        """The inputs alone as numbers, ``(n, d)``."""
+        return RowFeatures(pool, self.part).held()
 
 
 def learn_from_part(
@@ -165,6 +234,10 @@ def learn_from_part(
         return None
     fitted: FittedModel = learned if left_out else learned.fitted
     leaf = leaf_of(len(part)) if left_out else LEAF
+    if len(part) > MOST_ROWS:
+        rows = rng.permutation(len(part))[:MOST_ROWS]
+        part = part.take(rows)
+        folds = folds.part(rows, part)
     return _regression(part, folds, fitted, folds.losses(part), rng, leaf)
 
 
@@ -177,6 +250,8 @@ def learn_from_rows(
     """
     if len(part) < FEWEST_ROWS:
         return None
+    if len(part) > MOST_ROWS:
+        part = part.take(rng.permutation(len(part))[:MOST_ROWS])
     losses = check_losses(losses_of(fitted, part), part, "the model in use")
     return _regression(part, fitted, fitted, losses, rng, leaf_of(len(part)))
 
@@ -228,7 +303,11 @@ def _cross_fitted(answer: Answer, rng: np.random.Generator) -> ExpectedLoss | No
 
 def _features(pool: Pool, fitted: FittedModel | None) -> Floats:
     """The inputs as numbers, and what the model predicts for them."""
-    predicted = None if fitted is None else predictions_of(fitted, pool)
+    return _with_predictions(pool, None if fitted is None else predictions_of(fitted, pool))
+
+
+def _with_predictions(pool: Pool, predicted: Floats | None) -> Floats:
+    """The inputs as numbers, then predictions, and how uncertain those of classes are."""
     parts: Sequence[Floats] = [_inputs(pool)]
     if predicted is not None:
         parts = [*parts, predicted]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.comparison.asked import Asked, input_test
+from rdiv.comparison.expected import all_finite
 from rdiv.comparison.label_sentences import NO_RELATION, too_few_labels
 from rdiv.comparison.loss_summary import summarise_losses
 from rdiv.comparison.models import Models
@@ -141,12 +142,12 @@ def predictions_that_moved(
 
 def _columns(judged: Comparison, found: Unlabelled, alpha: float) -> Contributions | None:
     """What columns contribute to the expected gap, where there is one and the inputs allow it."""
-    samples = found.answer.samples
-    expected = found.test.g.expected(samples.pool)
-    usable = expected.inputs.shape[1] and np.isfinite(expected.inputs).all()
+    samples, g = found.answer.samples, found.test.g
+    inputs = g.inputs(samples.pool)
+    usable = inputs.shape[1] and all_finite(inputs)
     if judged.gap is None or not usable or samples.pool.strata is not None:
         return None
     return column_contributions(
-        expected.of_inputs, expected.inputs, samples.is_p, expected.owners, alpha=alpha,
+        g.of_inputs, inputs, samples.is_p, g.part.owners(), alpha=alpha,
         rng=samples.stream("drivers").spawn(8)[7], groups=samples.pool.groups, total=judged.gap,
     )  # fmt: skip

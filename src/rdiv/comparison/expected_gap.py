@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rdiv.comparison.density_ratio import DensityRatio, density_ratio, ratio_folds
 from rdiv.comparison.split import FEWEST_EFFECTIVE, LEAST_COVERED, no_overlap, residual_variance
 from rdiv.comparison.support import Support
+from rdiv.drivers.column_paths import Matrix
 from rdiv.inference.intervals import Estimate, variance_of_mean
 from rdiv.inference.mean_difference import difference_of_means
 from rdiv.samples.pooling import PooledSamples
@@ -90,7 +91,7 @@ class ExpectedLosses:
     ----------
     values : (m,) array
         g of every row.
-    features : (m, f) array
+    features : (m, f) array, or an object that makes rows when they are asked for
         What g looks at.
     losses : (n_p,) array
         Losses of the reference rows among them, in their order.
@@ -99,7 +100,7 @@ class ExpectedLosses:
     """
 
     values: Floats
-    features: Floats
+    features: Matrix
     losses: Floats
     squared: bool
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,9 @@ class Answer:
             fitted = fitted.on_part(own, looked.samples.pool.take(at))
         pool = samples.pool
         prepared = mean_gap(self.losses[which], groups=pool.groups, strata=pool.strata)
+        predicted = self.prepared.predictions
+        if predicted is not None:
+            prepared = replace(prepared, predictions=predicted[which])
         return replace(
             self, prepared=prepared, samples=samples, rows=rows, fitted=fitted, part=None
         )
@@ -114,11 +118,17 @@ class Answer:
         return observed.gap, observed.error
 
     def shape(self, alpha: float) -> LossShape:
-        """How skewed, rare and few the losses of both samples are."""
-        pool = self.samples.pool
-        return loss_shape(
-            self.losses, self.samples.is_p, alpha, groups=pool.groups, strata=pool.strata
-        )
+        """How skewed, rare and few the losses of both samples are; looked at once per alpha."""
+        pool, known = self.samples.pool, self._shapes
+        if alpha not in known:
+            known[alpha] = loss_shape(
+                self.losses, self.samples.is_p, alpha, groups=pool.groups, strata=pool.strata
+            )
+        return known[alpha]
+
+    @cached_property
+    def _shapes(self) -> dict[float, LossShape]:
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +216,9 @@ def ask(
     together, score, same = None, None, False
     if shared is not None:
         found, prepared = run_model_tests(
-            shared, pooled, settings, notes=models.notes, fit_rows=models.fit_rows, looked=looked
-        )
+            shared, pooled, settings, notes=models.notes, fit_rows=models.fit_rows, looked=looked,
+            keep=in_use is None,
+        )  # fmt: skip
         results |= found
         loss = loss_name(shared, pooled.pool)
         held_out = is_held_out(shared)
@@ -255,7 +266,7 @@ def _ask_in_use(
     loss = loss_name(model, pooled.pool)
     if is_given(model):
         fitted = fit_model(model, pooled.pool, pooled.stream("fit"))
-        result, prepared = run_fitted(test, fitted, pooled, settings)
+        result, prepared = run_fitted(test, fitted, pooled, settings, keep=True)
         return Answer(prepared, pooled, None, True, loss, fitted), {"in-use": result}
     part = part_of_reference(pooled, train_share)
     if len(part) < FEWEST_TRAINED:
@@ -273,6 +284,6 @@ def _ask_in_use(
         )
         return None, {}
     learned = split.learned(test)
-    result, prepared = run_learned(test, learned, split, pooled, settings, notes=said)
+    result, prepared = run_learned(test, learned, split, pooled, settings, notes=said, keep=True)
     answer = Answer(prepared, split.tested, split.rows, True, loss, learned, part)
     return answer, {"in-use": result}

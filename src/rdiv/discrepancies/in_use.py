@@ -13,17 +13,19 @@ from rdiv.discrepancies.r_divergence import RDivergence
 from rdiv.errors import InputError
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Prepared
-from rdiv.models.adapters import as_model
+from rdiv.models.adapters import as_model, losses_of_predictions
 from rdiv.models.cross_fit import CrossFit, FittedCrossFit, fold_units
 from rdiv.models.protocol import (
     FittedModel,
     Model,
+    PerRow,
     check_losses,
     fit_model,
     is_given,
-    losses_in_blocks,
+    losses_of,
     predictions_of,
 )
+from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
 
 __all__ = ["InUse", "TrainedOnReference"]
@@ -36,6 +38,11 @@ MOST_COPIES = 4
 
 FEW_COPIES = 0.01
 """Up to this share of copies, only they get losses of fits that left rows of part A out."""
+
+MOST_PREDICTIONS = 1 << 24
+"""Predictions of all rows (128 MB) that are kept for what explains the losses."""
+
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -173,15 +180,45 @@ class TrainedOnReference:
         return replace(self, trained=pool.like(self.trained), whole=self, at=rows)
 
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
-        """Losses of the model on rows that are not in part A."""
+        """Losses of the model on rows that are not in part A, and what it predicts for them."""
         del rng
-        losses = self.losses(pool)
-        return mean_gap(losses, studentize=self.studentize, groups=pool.groups, strata=pool.strata)
+        losses, predicted = self._judged(pool)
+        gap = mean_gap(losses, studentize=self.studentize, groups=pool.groups, strata=pool.strata)
+        return replace(gap, predictions=predicted)
 
     def losses(self, pool: Pool) -> NDArray[np.float64]:
         """Loss of every row, ``(n,)``; that of a row in part A comes from a fit without it."""
+        return self._judged(pool)[0]
+
+    def _judged(self, pool: Pool) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Losses, and predictions of the model fitted to all of part A where there is room."""
+        losses, predicted = self._by_all_of_a(pool)
+        losses = check_losses(losses, pool, "the model in use")
+        return self._without_own_rows(losses, pool), predicted
+
+    def _by_all_of_a(self, pool: Pool) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Losses and predictions, of so many rows at a time that their numbers need little room."""
+        if pool.in_partitions:
+            return losses_of(self.fitted, pool.like(self.trained)), None
+        predicts: PerRow | None = getattr(self.fitted, "standard_predictions", None)
+        losses, predictions = np.empty(len(pool)), None
+        for block in cut(len(pool), _BLOCK):
+            part = pool if len(pool) <= _BLOCK else pool.take(np.arange(block.start, block.stop))
+            part = part.like(self.trained)
+            if predicts is None:
+                losses[block] = losses_of(self.fitted, part)
+                continue
+            own = predicts(part)
+            losses[block] = losses_of_predictions(own, part)
+            if predictions is None and len(pool) * own.shape[1] <= MOST_PREDICTIONS:
+                predictions = np.empty((len(pool), own.shape[1]))
+            if predictions is not None:
+                predictions[block] = own
+        return losses, predictions
+
+    def _without_own_rows(self, losses: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
+        """The losses, with those of rows in part A from fits that left them out."""
         pool = pool.like(self.trained)
-        losses = check_losses(losses_in_blocks(self.fitted, pool), pool, "the model in use")
         copies = self.copies(pool)
         if not len(copies) or self.left_out is None:
             return losses

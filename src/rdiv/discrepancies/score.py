@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
 from rdiv.inference.combining import min_p
-from rdiv.inference.masked_sums import Columns, standardized, tiles
+from rdiv.inference.masked_sums import MOST_HELD, Columns, rounded, standardized, tiles
 from rdiv.inference.mean_gaps import MeanGaps, mean_gaps
 from rdiv.inference.prepared import Observed, Prepared
 from rdiv.inference.sampled_gaps import SampledGaps, sampled_gaps
@@ -116,9 +116,10 @@ class Score:
         gaps_of: Callable[..., MeanGaps | SampledGaps] = mean_gaps
         if rows is not None:
             gaps_of = partial(sampled_gaps, rows=rows, n=len(pool))
+        plain_rows = pool.groups is None and pool.strata is None
         ratios = gaps_of(
-            scaled, studentize=self.studentize, groups=pool.groups, strata=pool.strata,
-            scale=np.sign(scale),
+            rounded(scaled) if plain_rows else scaled, studentize=self.studentize,
+            groups=pool.groups, strata=pool.strata, scale=np.sign(scale),
         )  # fmt: skip
         plain = ratios.plain()
 
@@ -197,7 +198,7 @@ def _row_squares(x: Floats) -> Floats:
     return squares
 
 
-def _gradients(fitted: FittedModel, pool: Pool) -> Floats:
+def _gradients(fitted: FittedModel, pool: Pool) -> NDArray[Any]:
     """The gradients of a model, refused unless they are finite numbers per row."""
     found = gradients_of(fitted)
     if found is None:
@@ -205,16 +206,17 @@ def _gradients(fitted: FittedModel, pool: Pool) -> Floats:
             f"score needs a model with gradients, got {type(fitted).__name__}; use gmm, kde, pca, "
             "logistic, ridge, boosting, or another classifier or regressor."
         )
-    gradients = np.asarray(found(pool), dtype=np.float64)
+    gradients: NDArray[Any] = np.asarray(found(pool))
+    if gradients.dtype != np.float32 or gradients.size <= MOST_HELD:
+        gradients = gradients.astype(np.float64, copy=False)
     if gradients.ndim != 2 or len(gradients) != len(pool):
         raise InputError(
             f"the model must give one row of gradients per row, got shape {gradients.shape} for "
             f"{len(pool)} rows."
         )
-    if not all(np.isfinite(tile).all() for tile in tiles(gradients)):
+    if not all(np.isfinite(tile.sum()) or np.isfinite(tile).all() for tile in tiles(gradients)):
         raise InputError(
             f"the model must give finite gradients, got {int((~np.isfinite(gradients)).sum())} NaN "
             "or infinite; check the inputs or use a model with more regularisation."
         )
-    alone = np.array_equal(pool.first_copy, np.arange(len(pool)))
-    return gradients if alone else gradients[pool.first_copy]
+    return gradients[pool.first_copy] if len(pool.repeats[0]) else gradients

@@ -1,7 +1,7 @@
 """What carries a shift: rows, slices and columns, from the fits that were tested."""
 
 from rdiv.drivers.contributions import ColumnGroup, Contributions
-from rdiv.drivers.find import find_drivers
+from rdiv.drivers.find import SearchedRows, find_drivers, rows_to_search
 from rdiv.drivers.moved import moved_columns
 from rdiv.drivers.moved_column import MovedColumn
 from rdiv.drivers.result import Drivers, RowDriver, SliceDriver, UnusualRow, WeightDriver
@@ -13,10 +13,12 @@ __all__ = [
     "Drivers",
     "MovedColumn",
     "RowDriver",
+    "SearchedRows",
     "SliceDriver",
     "UnusualRow",
     "WeightDriver",
     "find_drivers",
     "moved_columns",
+    "rows_to_search",
     "unusual_rows",
 ]

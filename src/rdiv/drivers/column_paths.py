@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import gcd
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,23 @@ from numpy.typing import NDArray
 from rdiv.inference.intervals import Interval, planned_critical, variance_of_mean
 from rdiv.row_blocks import cut, rows_within
 
-__all__ = ["ExpectedLoss", "Paths", "paths_at_once", "used_rows", "walk"]
+__all__ = ["ExpectedLoss", "Matrix", "Paths", "paths_at_once", "used_rows", "walk"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 ExpectedLoss = Callable[[Floats], Floats]
+
+
+class Matrix(Protocol):
+    """Rows as numbers, ``(n, d)``: an array, or an object that makes them when they are wanted."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Rows, /) -> Floats: ...
+
 
 EVALUATIONS = 200_000  # most rows whose expected loss is asked for along the paths
 WIDE = 100  # columns from which on the evaluations get fewer, as each of them costs more
@@ -136,7 +149,7 @@ class Paths:
 
 def walk(
     g: ExpectedLoss,
-    matrix: Floats,
+    matrix: Matrix,
     sides: tuple[Rows, Rows],
     part_of: Rows,
     rng: np.random.Generator,
@@ -149,12 +162,13 @@ def walk(
     drawn = [_pair(*sizes, rng) for _ in range(rounds)]
     first, second = (np.concatenate([one[side] for one in drawn]) for side in (0, 1))
     weights = np.concatenate([one[2] for one in drawn]) / rounds
-    ends = tuple(_evaluated(g, matrix, rows) for rows in sides)
+    used = matrix[sides[0]], matrix[sides[1]]
+    ends = _evaluated(g, used[0]), _evaluated(g, used[1])
     order = rng.permuted(np.tile(np.arange(n_parts), (len(first), 1)), axis=1)
     changes = np.empty((len(first), n_parts))
     for block in cut(len(first), paths_at_once(_rows_of_pair(n_parts), matrix.shape[1])):
         both = first[block], second[block]
-        rows = matrix[sides[0][both[0]]], matrix[sides[1][both[1]]]
+        rows = used[0][both[0]], used[1][both[1]]
         levels = ends[0][both[0]], ends[1][both[1]]
         changes[block] = _changes(g, rows, levels, order[block], part_of)
     scale = float(max(np.abs(level).max() for level in ends))
@@ -182,6 +196,6 @@ def _changes(
     return mean
 
 
-def _evaluated(g: ExpectedLoss, matrix: Floats, rows: Rows) -> Floats:
-    blocks = cut(len(rows), paths_at_once(1, matrix.shape[1]))
-    return np.concatenate([g(matrix[rows[block]]) for block in blocks])
+def _evaluated(g: ExpectedLoss, rows: Floats) -> Floats:
+    blocks = cut(len(rows), paths_at_once(1, rows.shape[1]))
+    return np.concatenate([g(rows[block]) for block in blocks])

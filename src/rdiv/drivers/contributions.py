@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.drivers.column_groups import MeasuredColumns, measure_columns, rows_to_measure
-from rdiv.drivers.column_paths import ExpectedLoss, paths_at_once, used_rows, walk
+from rdiv.drivers.column_paths import ExpectedLoss, Matrix, paths_at_once, used_rows, walk
 from rdiv.inference.intervals import Interval
 from rdiv.row_blocks import cut
 
@@ -148,7 +148,7 @@ class Contributions:
 
 def column_contributions(
     g: ExpectedLoss,
-    matrix: Floats,
+    matrix: Matrix,
     is_p: NDArray[np.bool_],
     owners: Sequence[str],
     *,
@@ -163,7 +163,7 @@ def column_contributions(
     ----------
     g : function
         From rows ``(m, d)`` to the expected loss of each, ``(m,)``; fitted on other rows.
-    matrix : (n, d) array
+    matrix : (n, d) array, or an object that makes rows when they are asked for
         The rows of both samples as numbers.
     is_p : (n,) array of bool
         The rows of reference.
@@ -247,7 +247,7 @@ class _Parts:
 
 def _parts(
     g: ExpectedLoss,
-    matrix: Floats,
+    matrix: Matrix,
     is_p: NDArray[np.bool_],
     owners: Sequence[str],
     rng: np.random.Generator,
@@ -271,7 +271,7 @@ def _parts(
 
 def _kept_columns(
     g: ExpectedLoss,
-    matrix: Floats,
+    matrix: Matrix,
     columns: MeasuredColumns,
     moved: Floats,
     rng: np.random.Generator,

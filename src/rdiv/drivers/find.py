@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
@@ -16,12 +16,13 @@ from rdiv.drivers.row_choice import choose_rows
 from rdiv.drivers.rows import driving_rows
 from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
+from rdiv.inference.packed import KeptMasks
 from rdiv.inference.prepared import Prepared
 from rdiv.remarks import IN_SAMPLE
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples
 
-__all__ = ["find_drivers"]
+__all__ = ["SearchedRows", "find_drivers", "rows_to_search"]
 
 Floats = NDArray[np.float64]
 
@@ -52,17 +53,65 @@ ROWS = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class SearchedRows:
+    """The rows that slices and columns are looked for in, and their gradients.
+
+    Parameters
+    ----------
+    rows : (m,) integers or None
+        Their places; None: all rows.
+    gradients : (m, k) array
+    owners : tuple of k str or None
+        The input columns that the gradients belong to.
+    note : str
+        About the columns, or why none is looked at for its weight.
+    """
+
+    rows: NDArray[np.intp] | None
+    gradients: Floats
+    owners: tuple[str | None, ...]
+    note: str
+
+
+def rows_to_search(
+    pooled: PooledSamples,
+    score: Prepared | None = None,
+    score_rows: NDArray[np.intp] | None = None,
+) -> SearchedRows:
+    """Choose rows of large samples, and take what is needed of the score test: their gradients.
+
+    Parameters
+    ----------
+    pooled : PooledSamples
+    score : Prepared, optional
+        The score test, with its gradients.
+    score_rows : (n,) array, optional
+        The places of the rows of `pooled` among those of `score`, where it has more.
+    """
+    gradients = None if score is None else score.gradients
+    width = 0 if gradients is None else gradients.shape[1]
+    most = min(MOST_ROWS, max(1000, MOST_NUMBERS // max(2 * width, 1)))
+    chosen = choose_rows(pooled, most, pooled.stream("drivers").spawn(1)[0])
+    if score_rows is None:
+        score_rows = chosen
+    elif chosen is not None:
+        score_rows = score_rows[chosen]
+    owners = None if score is None else score.gradient_owners
+    return SearchedRows(chosen, *_owned(gradients, owners, score_rows))
+
+
 def find_drivers(
     losses: Floats,
     pooled: PooledSamples,
     settings: PermutationSettings,
     *,
     held_out: bool,
-    score: Prepared | None = None,
-    score_rows: NDArray[np.intp] | None = None,
+    searched: SearchedRows | None = None,
     expected: Floats | None = None,
     row_weights: Floats | None = None,
     columns: Contributions | None = None,
+    masks: KeptMasks | None = None,
 ) -> Drivers:
     """Find what carries a shift, from the losses that were tested and the gradients of a fit.
 
@@ -74,16 +123,16 @@ def find_drivers(
     settings : PermutationSettings
     held_out : bool
         Whether each row's loss is that of a model that was not fitted to the row.
-    score : Prepared, optional
-        The score test, with its gradients.
-    score_rows : (n,) array, optional
-        The places of the rows of `pooled` among those of `score`, where it has more.
+    searched : SearchedRows, optional
+        From `rows_to_search`; without it no column is looked at for its weight.
     expected : (n,) array, optional
         The loss that is to be expected of each row from its inputs, learned from other rows.
     row_weights : (n,) array, optional
         Weights that give the reference rows the inputs of current, where the inputs overlap.
     columns : Contributions, optional
         What columns contribute to the part of the gap that inputs explain.
+    masks : KeptMasks, optional
+        The permutations of the rows of `pooled` that the verdict rests on, where they were kept.
 
     Examples
     --------
@@ -102,10 +151,8 @@ def find_drivers(
         nothing = IMAGES if pooled.pool.is_images else NO_INPUTS
         notes |= {"slices": nothing, "relation": nothing, "columns": nothing, "weights": nothing}
         return Drivers(rows, (), (), None, (), settings.alpha, notes)
-    gradients = None if score is None else score.gradients
-    width = 0 if gradients is None else gradients.shape[1]
-    most = min(MOST_ROWS, max(1000, MOST_NUMBERS // max(2 * width, 1)))
-    chosen = choose_rows(pooled, most, pooled.stream("drivers").spawn(1)[0])
+    searched = rows_to_search(pooled) if searched is None else searched
+    chosen = searched.rows
     part, is_p = pooled.pool, pooled.is_p
     if chosen is not None:
         part, is_p, losses = part.take(chosen), is_p[chosen], losses[chosen]
@@ -115,50 +162,47 @@ def find_drivers(
     inputs = input_columns(part)
     enough = ceil(slices.WAYS / settings.alpha - 1e-9) - 1
     settings = replace(settings, n_resamples=max(min(settings.n_resamples, MOST_RESAMPLES), enough))
-    owners = None if score is None else score.gradient_owners
-    if score_rows is not None and chosen is not None:
-        score_rows = score_rows[chosen]
-    own, owners, notes["weights"] = _owned(
-        gradients, owners, chosen if score_rows is None else score_rows
-    )
+    notes["weights"] = searched.note
     by_weight = weights.driving_weights(
-        part, own, owners, is_p, settings, rng=pooled.stream("masks")
-    )
-    del own
+        part, searched.gradients, searched.owners, is_p, settings, rng=pooled.stream("masks"),
+        known=masks if chosen is None else None,
+    )  # fmt: skip
     notes["columns"] = COLUMNS if columns is not None else NO_COLUMNS
-    streams = pooled.stream("drivers").spawn(5)
-    found, notes["slices"] = _slices(part, inputs, losses, is_p, settings, streams[1], held_out)
-    relation: tuple[SliceDriver, ...] = ()
+    families = [slices.Family(losses)]
     if expected is not None:
-        rest = losses - expected
-        relation, notes["relation"] = _slices(
-            part, inputs, rest, is_p, settings, streams[4], held_out, row_weights
-        )
-    return Drivers(rows, found, relation, columns, by_weight, settings.alpha, notes)
+        families.append(slices.Family(losses - expected, row_weights))
+    stream = pooled.stream("drivers").spawn(2)[1]
+    by_family, said = _slices(part, inputs, families, is_p, settings, stream, held_out)
+    notes |= said
+    relation = by_family[1] if len(by_family) > 1 else ()
+    return Drivers(rows, by_family[0], relation, columns, by_weight, settings.alpha, notes)
 
 
 def _slices(
     part: Pool,
     inputs: list[InputColumn],
-    losses: Floats,
+    families: list[slices.Family],
     is_p: NDArray[np.bool_],
     settings: PermutationSettings,
     rng: np.random.Generator,
     held_out: bool,
-    row_weights: Floats | None = None,
-) -> tuple[tuple[SliceDriver, ...], str]:
-    """The slices and a note about them."""
+) -> tuple[list[tuple[SliceDriver, ...]], dict[str, str]]:
+    """The slices of the losses and of what was not expected of them, and a note about each."""
+    names = ("slices", "relation")[: len(families)]
+    nothing: list[tuple[SliceDriver, ...]] = [()] * len(families)
     if part.strata is not None:
-        return (), STRATA
+        return nothing, dict.fromkeys(names, STRATA)
     try:
         found = slices.driving_slices(
-            part, inputs, losses, is_p, settings, rng=rng, held_out=held_out, weights=row_weights
+            part, inputs, families, is_p, settings, rng=rng, held_out=held_out
         )
     except InputError as error:
-        return (), f"slices were not looked for: {error}"
-    if not found:
-        return (), "no slice was worth testing"
-    return found, slices.NULL if row_weights is None else f"{slices.NULL}; {WEIGHTED}"
+        return nothing, dict.fromkeys(names, f"slices were not looked for: {error}")
+    notes = {}
+    for name, family, own in zip(names, families, found, strict=True):
+        weighted = slices.NULL if family.weights is None else f"{slices.NULL}; {WEIGHTED}"
+        notes[name] = weighted if own else "no slice was worth testing"
+    return found, notes
 
 
 def _owned(
@@ -176,4 +220,5 @@ def _owned(
             "was looked at for its weight"
         )
         return np.zeros((0, 0)), (), nothing
-    return gradients if chosen is None else gradients[chosen], owners, weights.NULL
+    own = gradients if chosen is None else gradients[chosen]
+    return own.astype(np.float64, copy=False), owners, weights.NULL

@@ -39,9 +39,10 @@ def choose_rows(
     if max(n_p, len(pool) - n_p) <= most or pool.strata is not None:
         return None
     if pool.groups is None:
-        first, unit = np.unique(pool.first_copy, return_index=True, return_inverse=True)[1:]
-        if len(first) <= _MANY_COPIES * len(pool):
-            kept = rng.permutation(len(first)) < 2 * most * len(first) // len(pool)
+        distinct = len(pool) - len(pool.repeats[0])
+        if distinct <= _MANY_COPIES * len(pool):
+            unit = np.unique(pool.first_copy, return_inverse=True)[1]
+            kept = rng.permutation(distinct) < 2 * most * distinct // len(pool)
             return np.flatnonzero(kept[unit])
         first = unit = np.arange(len(pool))
         limit = most

@@ -2,134 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.drivers.bins import InputColumn
 from rdiv.drivers.result import SliceDriver
+from rdiv.drivers.slice_moments import SliceGaps, slice_gaps
 from rdiv.drivers.slice_search import Candidate, search_slices
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.intervals import Estimate, critical_value, gap_interval
-from rdiv.inference.masked_sums import masked_sums, unit_sums
 from rdiv.inference.mean_difference import difference_of_means
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.inference.step_down import step_down
 from rdiv.samples.pool import Pool
 from rdiv.two_sample import halves_of
 
-__all__ = ["NULL", "SliceGaps", "driving_slices", "slice_gaps"]
+__all__ = ["NULL", "Family", "driving_slices"]
 
 
 Floats = NDArray[np.float64]
-
-_ROUNDING = 1e-12
-
-
-@dataclass(frozen=True, eq=False)
-class SliceGaps:
-    """Gaps of ``k`` slices for ``b`` masks, ``(b, k)`` each; current (q) minus reference (p).
-
-    Parameters
-    ----------
-    gap_inside, gap_outside, error_inside : arrays
-        Gaps of mean losses, and the standard error of the first.
-    inside, excess : arrays
-        The gap inside, and the gap inside minus the gap outside, over their standard errors; 0
-        where a sample has fewer than two rows (or groups) inside or outside.
-    """
-
-    gap_inside: Floats
-    gap_outside: Floats
-    error_inside: Floats
-    inside: Floats
-    excess: Floats
-
-
-def slice_gaps(
-    inside: NDArray[np.bool_], losses: Floats, groups: NDArray[np.intp] | None = None
-) -> Callable[[Masks], SliceGaps]:
-    """Make the function from masks to the gaps of slices.
-
-    Parameters
-    ----------
-    inside : (n, k) mask
-        Which rows lie in which slice.
-    losses : (n,) array
-    groups : (n,) integer codes, optional
-        Standard errors are then those of group sums (cluster-robust).
-
-    Examples
-    --------
-    >>> inside = np.array([[True], [True], [True], [True], [False], [False], [False], [False]])
-    >>> losses = np.array([1.0, 3.0, 4.0, 8.0, 1.0, 2.0, 1.0, 2.0])
-    >>> is_p = np.array([True, True, False, False, True, True, False, False])
-    >>> found = slice_gaps(inside, losses)(is_p[None])
-    >>> print(found.gap_inside[0], found.gap_outside[0], found.inside[0].round(3))
-    [4.] [0.] [1.789]
-    """
-    centre = losses.mean()
-    scale = losses.std() or 1.0
-    units = np.arange(len(losses)) if groups is None else groups
-    first, code = np.unique(units, return_index=True, return_inverse=True)[1:]
-    columns = _unit_columns(inside, (losses - centre) / scale, code, len(first))  # (units, 16 k)
-    totals = np.ascontiguousarray(columns.T).sum(axis=1)
-    k = inside.shape[1]
-
-    def measure(masks: Masks) -> SliceGaps:
-        sums = masked_sums(masks[:, first] if groups is not None else masks, columns)
-        of_p = _side(sums.reshape(len(masks), 16, k))
-        of_q = _side((totals - sums).reshape(len(masks), 16, k))
-        inner, outer = of_q[0] - of_p[0], of_q[1] - of_p[1]
-        error, excess = np.sqrt(of_p[2] + of_q[2]), np.sqrt(of_p[3] + of_q[3])
-        enough = of_p[4] & of_q[4]
-        return SliceGaps(
-            scale * inner, scale * outer, scale * error,
-            _ratio(inner, error, enough), _ratio(inner - outer, excess, enough),
-        )  # fmt: skip
-
-    return measure
-
-
-def _unit_columns(
-    inside: NDArray[np.bool_], losses: Floats, code: NDArray[np.intp], count: int
-) -> Floats:
-    """Per unit and slice: rows and sum of losses in and out, whether any, and their products."""
-    sums = partial(unit_sums, codes=code, count=count)
-    n, m = sums(inside.astype(float)), sums((~inside).astype(float))
-    a, c = sums(inside * losses[:, None]), sums(~inside * losses[:, None])
-    products = (a * a, a * n, n * n, c * c, c * m, m * m, a * c, a * m, n * c, n * m)
-    return np.concatenate([n, m, a, c, n > 0, m > 0, *products], axis=1)
-
-
-def _side(sums: Floats) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.bool_]]:
-    """Means inside and outside, variances of the first and of the difference, whether defined."""
-    n, m, a, c, units_in, units_out, aa, an, nn, cc, cm, mm, ac, am, nc, nm = sums.swapaxes(0, 1)
-    enough = (np.round(units_in) >= 2) & (np.round(units_out) >= 2)
-    n, m = np.maximum(n, 1), np.maximum(m, 1)
-    mean_in, mean_out = a / n, c / m
-    inner = _positive(aa - 2 * mean_in * an + mean_in**2 * nn, aa) / n**2
-    outer = _positive(cc - 2 * mean_out * cm + mean_out**2 * mm, cc) / m**2
-    cross = (ac - mean_out * am - mean_in * nc + mean_in * mean_out * nm) / (n * m)
-    inner *= units_in / np.maximum(units_in - 1, 1)
-    outer *= units_out / np.maximum(units_out - 1, 1)
-    return mean_in, mean_out, inner, np.maximum(inner + outer - 2 * cross, 0), enough
-
-
-def _positive(spread: Floats, squares: Floats) -> Floats:
-    """The spread, with rounding errors set to 0."""
-    return np.where(spread <= _ROUNDING * np.abs(squares), 0.0, spread)
-
-
-def _ratio(gap: Floats, error: Floats, enough: NDArray[np.bool_]) -> Floats:
-    gap = np.where(np.abs(gap) < _ROUNDING, 0.0, gap)
-    flat = np.where(gap == 0, 0.0, np.copysign(np.inf, gap))
-    ratio: Floats = np.where(enough, np.divide(gap, error, out=flat, where=error > 0), 0.0)
-    return ratio
-
 
 NULL = (
     "found on one random half of each sample and tested on the other, both ways round, by "
@@ -142,30 +36,46 @@ MOST_SLICES = 4
 MOST_OVERLAP = 0.3  # rows in both over rows in either, of two slices that are reported
 
 
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Numbers per row whose gap is looked for in slices; its slices have a level of their own.
+
+    Parameters
+    ----------
+    losses : (n,) array
+    weights : (n,) array, optional
+        Weights that give the reference rows the inputs of current. No test uses them; they only
+        add the weighted gap to each slice.
+    """
+
+    losses: Floats
+    weights: Floats | None = None
+
+    def of_rows(self, rows: NDArray[np.intp]) -> Family:
+        """The same for some rows."""
+        return Family(self.losses[rows], None if self.weights is None else self.weights[rows])
+
+
 def driving_slices(
     pool: Pool,
     inputs: list[InputColumn],
-    losses: Floats,
+    families: Sequence[Family],
     is_p: NDArray[np.bool_],
     settings: PermutationSettings,
     *,
     rng: np.random.Generator,
     held_out: bool,
-    weights: Floats | None = None,
-) -> tuple[SliceDriver, ...]:
+) -> list[tuple[SliceDriver, ...]]:
     """Slices where the gap is concentrated, with adjusted p-values and simultaneous intervals.
 
     Parameters
     ----------
     pool : Pool
         For its groups and copies of rows, which stay in one half.
-    inputs, losses, is_p
-        All of the same rows.
+    inputs, families, is_p
+        All of the same rows. All families share the halves and their permutations.
     held_out : bool
         The losses are out of fold; otherwise there are no intervals.
-    weights : (n,) array, optional
-        Weights that give the reference rows the inputs of current. No test uses them; they only
-        add the weighted gap to each slice.
 
     Notes
     -----
@@ -177,19 +87,19 @@ def driving_slices(
     halving, *drawing = rng.spawn(1 + WAYS)
     parts = halves_of(pool, is_p, halving)
     each_way = replace(settings, alpha=settings.alpha / WAYS)
-    tested: list[_Tested] = []
+    tested: list[list[_Tested]] = [[] for _ in families]
     for stream, learn, test in zip(drawing, parts, parts[::-1], strict=True):
-        found = search_slices(_rows_of(inputs, learn), losses[learn], is_p[learn])
-        if found:
-            half = _Half(
-                _rows_of(inputs, test), losses[test], is_p[test],
-                None if pool.groups is None else pool.groups[test],
-                None if weights is None else weights[test],
-            )  # fmt: skip
-            drivers, ratios = half.test(found, each_way, rng=stream, held_out=held_out)
-            rows = [candidate.inside(inputs) for candidate in found]
-            tested += zip(drivers, ratios, rows, strict=True)
-    return _without_repeats(tested)
+        learned = _rows_of(inputs, learn)
+        found = [search_slices(learned, own.losses[learn], is_p[learn]) for own in families]
+        if any(found):
+            groups = None if pool.groups is None else pool.groups[test]
+            own = [family.of_rows(test) for family in families]
+            half = _Half(_rows_of(inputs, test), own, is_p[test], groups)
+            results = half.test(found, each_way, rng=stream, held_out=held_out)
+            for known, candidates, (drivers, ratios) in zip(tested, found, results, strict=True):
+                rows = [candidate.inside(inputs) for candidate in candidates]
+                known += zip(drivers, ratios, rows, strict=True)
+    return [_without_repeats(known) for known in tested]
 
 
 _Tested = tuple[SliceDriver, float, NDArray[np.bool_]]  # the slice, its ratio, its rows
@@ -211,42 +121,63 @@ class _Half:
     """The rows on which the slices found in the other half are tested."""
 
     inputs: list[InputColumn]
-    losses: Floats
+    families: Sequence[Family]
     is_p: NDArray[np.bool_]
     groups: NDArray[np.intp] | None
-    weights: Floats | None
 
     def test(
         self,
-        found: list[Candidate],
+        found: list[list[Candidate]],
         settings: PermutationSettings,
         *,
         rng: np.random.Generator,
         held_out: bool,
-    ) -> tuple[list[SliceDriver], list[float]]:
-        inside = np.stack([candidate.inside(self.inputs) for candidate in found], axis=1)
-        gaps = slice_gaps(inside, self.losses, self.groups)
-        signs = np.sign([candidate.ratio for candidate in found])
+    ) -> list[tuple[list[SliceDriver], list[float]]]:
+        """The slices of every family and their ratios, all from the same permutations."""
+        slices = [
+            _Slices.of(own, self.inputs, family.losses, self.groups)
+            for own, family in zip(found, self.families, strict=True)
+            if own
+        ]
 
         def statistic(masks: Masks) -> Floats:
-            measured = gaps(masks)
-            return np.concatenate([signs * measured.excess, np.abs(measured.inside)], axis=1)
+            return np.concatenate([own.ratios(masks) for own in slices], axis=1)
 
-        k = len(found)
-        prepared = Prepared(statistic, combine=lambda parts: parts[:, 0], width=2 * k)
+        width = sum(2 * len(own) for own in found)
+        prepared = Prepared(statistic, combine=lambda parts: parts[:, 0], width=width)
         null = permute(prepared, self.is_p, settings, rng=rng, groups=self.groups)
-        pvalues = np.minimum(WAYS * step_down(null.parts[:, :k]), 1.0)
-        farthest = null.parts[1:, k:].max(axis=1)
+        start, left, results = 0, iter(slices), []
+        for candidates, family in zip(found, self.families, strict=True):
+            stop = start + 2 * len(candidates)
+            if candidates:
+                parts = null.parts[:, start:stop]
+                results.append(self._judged(next(left), parts, family, settings, held_out))
+            else:
+                results.append(([], []))
+            start = stop
+        return results
+
+    def _judged(
+        self,
+        slices: _Slices,
+        parts: Floats,
+        family: Family,
+        settings: PermutationSettings,
+        held_out: bool,
+    ) -> tuple[list[SliceDriver], list[float]]:
+        """The slices of one family, from the statistics of all permutations."""
+        k = len(slices.found)
+        pvalues = np.minimum(WAYS * step_down(parts[:, :k]), 1.0)
+        farthest = parts[1:, k:].max(axis=1)
         critical = critical_value(farthest, settings.alpha) if held_out else None
-        observed = gaps(self.is_p[None])
-        drivers = [
-            replace(
-                self._driver(candidate, observed, j, inside[:, j], float(pvalues[j]), critical),
-                weighted=self._weighted(inside[:, j], WAYS * settings.alpha),
-            )
-            for j, candidate in enumerate(found)
-        ]
-        return drivers, null.parts[0, :k].tolist()
+        observed = slices.gaps(self.is_p[None])
+        drivers = []
+        for j, candidate in enumerate(slices.found):
+            inside = slices.inside[:, j]
+            own = self._driver(candidate, observed, j, inside, float(pvalues[j]), critical)
+            weighted = self._weighted(family, inside, WAYS * settings.alpha)
+            drivers.append(replace(own, weighted=weighted))
+        return drivers, parts[0, :k].tolist()
 
     def _driver(
         self,
@@ -271,17 +202,43 @@ class _Half:
             pvalue=pvalue,
         )
 
-    def _weighted(self, inside: NDArray[np.bool_], alpha: float) -> Estimate | None:
+    def _weighted(self, family: Family, inside: NDArray[np.bool_], alpha: float) -> Estimate | None:
         """The gap inside, with reference rows weighted to the inputs of current."""
-        of_p, of_q = inside & self.is_p, inside & ~self.is_p
-        if self.weights is None or not self.weights[of_p].any() or not of_q.any():
+        losses, of_p, of_q = family.losses, inside & self.is_p, inside & ~self.is_p
+        if family.weights is None or not family.weights[of_p].any() or not of_q.any():
             return None
-        weights = self.weights[of_p] / self.weights[of_p].mean()
-        mean = float((weights * self.losses[of_p]).mean())
+        weights = family.weights[of_p] / family.weights[of_p].mean()
+        mean = float((weights * losses[of_p]).mean())
         codes = self.groups
         groups = (None, None) if codes is None else (codes[of_p], codes[of_q])
-        numbers = mean + weights * (self.losses[of_p] - mean)
-        return difference_of_means(numbers, self.losses[of_q], alpha, groups)
+        numbers = mean + weights * (losses[of_p] - mean)
+        return difference_of_means(numbers, losses[of_q], alpha, groups)
+
+
+@dataclass(frozen=True, eq=False)
+class _Slices:
+    """The slices of one family, the rows in them, and their gaps as functions of masks."""
+
+    found: list[Candidate]
+    inside: NDArray[np.bool_]
+    gaps: Callable[[Masks], SliceGaps]
+    signs: Floats
+
+    @staticmethod
+    def of(
+        found: list[Candidate],
+        inputs: list[InputColumn],
+        losses: Floats,
+        groups: NDArray[np.intp] | None,
+    ) -> _Slices:
+        inside = np.stack([candidate.inside(inputs) for candidate in found], axis=1)
+        signs = np.sign([candidate.ratio for candidate in found])
+        return _Slices(found, inside, slice_gaps(inside, losses, groups), signs)
+
+    def ratios(self, masks: Masks) -> Floats:
+        """What is ranked: the excess in the direction found, then the gap inside."""
+        measured = self.gaps(masks)
+        return np.concatenate([self.signs * measured.excess, np.abs(measured.inside)], axis=1)
 
 
 def _rows_of(inputs: list[InputColumn], rows: NDArray[np.intp]) -> list[InputColumn]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rdiv.drivers.result import WeightDriver
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gaps
+from rdiv.inference.packed import KeptMasks
 from rdiv.inference.prepared import Prepared
 from rdiv.inference.step_down import step_down
 from rdiv.samples.pool import Pool
@@ -33,6 +34,7 @@ def driving_weights(
     settings: PermutationSettings,
     *,
     rng: np.random.Generator,
+    known: KeptMasks | None = None,
 ) -> tuple[WeightDriver, ...]:
     """The largest studentised gap of each column's gradients, with adjusted p-values.
 
@@ -43,6 +45,8 @@ def driving_weights(
     gradients : (n, m) array
     owners : sequence of m str or None
         The input column that each gradient belongs to; one without a column is left out.
+    known : KeptMasks, optional
+        Permutations of these rows that were drawn already.
 
     Examples
     --------
@@ -69,7 +73,9 @@ def driving_weights(
         lambda masks: largest(ratios(masks)), sums=ratios.sums(largest),
         combine=lambda parts: parts[:, 0], width=len(names),
     )  # fmt: skip
-    null = permute(prepared, is_p, settings, rng=rng, groups=pool.groups, strata=pool.strata)
+    null = permute(
+        prepared, is_p, settings, rng=rng, groups=pool.groups, strata=pool.strata, known=known
+    )
     pvalues = step_down(null.parts)
     found = [
         WeightDriver(name, float(null.parts[0, j]), float(pvalues[j]))

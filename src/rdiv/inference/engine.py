@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError
 from rdiv.inference import tiles
 from rdiv.inference.masks import block_sizes, mask_sampler
+from rdiv.inference.packed import KeptMasks, PackedMasks
 from rdiv.inference.prepared import Masks, Prepared
 from rdiv.inference.strata_tiles import StratumSums, tiled_in_strata
 from rdiv.inference.ties import at_least
@@ -32,6 +33,9 @@ __all__ = [
     "permutation_pvalue",
     "permute",
 ]
+
+MOST_KEPT = 1 << 28
+"""Rows times permutations whose masks are kept (32 MB of bits)."""
 
 _WORTH_PROCESSES = 5.0  # expected seconds of all refits from which processes are started
 
@@ -69,16 +73,19 @@ class Null:
     null_distribution : (B,) array
         The numbers that it was ranked among.
     pvalue : float
+    masks : KeptMasks, optional
+        The permutations, where they were kept.
     """
 
     parts: NDArray[np.float64]
     ranked: float
     null_distribution: NDArray[np.float64]
     pvalue: float
+    masks: KeptMasks | None = None
 
     def of(self, member: Prepared, columns: slice) -> Null:
         """The null of one member of a combination, from its own columns, without another run."""
-        return _null_of(member, self.parts[:, columns])
+        return replace(_null_of(member, self.parts[:, columns]), masks=self.masks)
 
 
 def permute(
@@ -89,6 +96,8 @@ def permute(
     rng: np.random.Generator,
     groups: NDArray[np.intp] | None = None,
     strata: NDArray[np.intp] | None = None,
+    keep: bool = False,
+    known: KeptMasks | None = None,
 ) -> Null:
     """Compare the observed split of a pool with random permutations of it.
 
@@ -101,6 +110,10 @@ def permute(
     rng : Generator
     groups, strata : (n,) integer codes, optional
         See `rdiv.inference.masks.mask_sampler`.
+    keep : bool
+        Keep the permutations, unless they are too many, for other statistics of the same rows.
+    known : KeptMasks, optional
+        Permutations that were kept; none are drawn, if they are as many as are asked for.
 
     Examples
     --------
@@ -120,17 +133,42 @@ def permute(
                 settings = replace(settings, n_jobs=None)
             draws = _mask_stream(sampler, len(is_p), settings.n_resamples, rng)
             return _sequential(prepared, observed, draws, settings)
-        drawn = _tiled(prepared, is_p, settings, rng)
+        keep = keep and strata is None and len(is_p) * settings.n_resamples <= MOST_KEPT
+        drawn = _tiled(prepared, is_p, settings, rng, known, keep)
         if drawn is not None:
-            return _null_of(prepared, np.concatenate([observed, drawn]))
+            return replace(_null_of(prepared, np.concatenate([observed, drawn[0]])), masks=drawn[1])
+        if known is not None and not known.tiled and known.serves(len(is_p), settings.n_resamples):
+            return _of_kept(prepared, observed, known, settings)
         sizes = block_sizes(len(is_p), settings.n_resamples)
 
-        def block(stream: np.random.Generator, size: int) -> NDArray[np.float64]:
-            return _evaluate(prepared, sampler(stream, size))
+        def block(
+            stream: np.random.Generator, size: int
+        ) -> tuple[NDArray[np.float64], PackedMasks | None]:
+            masks = sampler(stream, size)
+            return _evaluate(prepared, masks), PackedMasks.of(masks) if keep else None
 
         tasks = list(zip(rng.spawn(len(sizes)), sizes, strict=True))
         blocks = list(in_threads(block, tasks, settings.n_jobs))
-    return _null_of(prepared, np.concatenate([observed, *blocks]))
+    null = _null_of(prepared, np.concatenate([observed, *(values for values, _ in blocks)]))
+    parts = tuple(masks for _, masks in blocks if masks is not None)
+    return replace(null, masks=KeptMasks(parts, settings.n_resamples, False)) if keep else null
+
+
+def _of_kept(
+    prepared: Prepared,
+    observed: NDArray[np.float64],
+    known: KeptMasks,
+    settings: PermutationSettings,
+) -> Null:
+    """The null of permutations that were drawn before."""
+
+    def block(part: PackedMasks) -> NDArray[np.float64]:
+        return _evaluate(prepared, next(part.blocks(len(part.octets))))
+
+    tasks = [(part,) for part in known.parts]
+    return _null_of(
+        prepared, np.concatenate([observed, *in_threads(block, tasks, settings.n_jobs)])
+    )
 
 
 def _tiled(
@@ -138,16 +176,24 @@ def _tiled(
     is_p: NDArray[np.bool_],
     settings: PermutationSettings,
     rng: np.random.Generator,
-) -> NDArray[np.float64] | None:
+    known: KeptMasks | None,
+    keep: bool,
+) -> tuple[NDArray[np.float64], KeptMasks | None] | None:
     """Statistics of a large pool, tile by tile, where they are functions of sums."""
     members, b, n_jobs = prepared.sums, settings.n_resamples, settings.n_jobs
     if not members or members[0].n_units <= tiles.TILE_ROWS:
         return None
     plain = [member for member in members if isinstance(member, tiles.Sums)]
-    if plain:
-        return tiles.tiled_statistics(plain, is_p, b, rng=rng, n_jobs=n_jobs)
-    within = [member for member in members if isinstance(member, StratumSums)]
-    return tiled_in_strata(within, is_p, b, rng=rng, n_jobs=n_jobs)
+    if not plain:
+        within = [member for member in members if isinstance(member, StratumSums)]
+        return tiled_in_strata(within, is_p, b, rng=rng, n_jobs=n_jobs), None
+    usable = known is not None and known.tiled and known.serves(members[0].n_units, b)
+    kept: list[PackedMasks] = []
+    found = tiles.tiled_statistics(
+        plain, is_p, b, rng=rng, n_jobs=n_jobs, known=known.parts if known and usable else None,
+        keep=kept if keep else None,
+    )  # fmt: skip
+    return found, KeptMasks(tuple(kept), b, True) if keep else None
 
 
 def _null_of(prepared: Prepared, parts: NDArray[np.float64]) -> Null:

@@ -97,8 +97,8 @@ class ManyColumns:
 
     @staticmethod
     def of(numbers: Columns, errors: bool) -> ManyColumns:
-        totals = np.sum([_column_sums(tile) for tile in tiles(numbers)], axis=0)
-        squares = np.sum([np.einsum("ij,ij->j", tile, tile) for tile in tiles(numbers)], axis=0)
+        parts = [(_column_sums(tile), np.einsum("ij,ij->j", tile, tile)) for tile in tiles(numbers)]
+        totals, squares = np.sum(parts, axis=0)
         return ManyColumns(numbers, None if errors else False, totals, squares)
 
     @cached_property

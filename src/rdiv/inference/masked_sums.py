@@ -20,6 +20,7 @@ __all__ = [
     "mask_counts",
     "masked_moments",
     "masked_sums",
+    "rounded",
     "squared",
     "standardized",
     "tiles",
@@ -33,6 +34,7 @@ _TILE_BYTES = 1 << 22
 _TURNED_BYTES = 1 << 20
 _FEW, _MANY = 2, 300
 _TILE_ROWS = 1 << 15
+_SINGLE_ROWS, _MOST_SINGLE, _SINGLE_NUMBERS = 1 << 9, 1 << 16, 1 << 14
 
 
 class Tiled(Protocol):
@@ -41,7 +43,7 @@ class Tiled(Protocol):
     @property
     def shape(self) -> tuple[int, ...]: ...
 
-    def __getitem__(self, rows: slice, /) -> NDArray[np.float64]: ...
+    def __getitem__(self, rows: slice, /) -> NDArray[Any]: ...
 
 
 def mask_counts(masks: Masks) -> NDArray[np.intp]:
@@ -63,6 +65,8 @@ def masked_sums(masks: Masks, columns: Tiled) -> NDArray[np.float64]:
     >>> print(masked_sums(np.array([[True, False, True]]), np.array([[1.0], [2.0], [4.0]])))
     [[5.]]
     """
+    if isinstance(columns, np.ndarray) and columns.dtype == np.float32:
+        return _single_sums(masks, columns)
     (b, n), m = masks.shape, columns.shape[1]
     turned = _FEW < m <= _MANY
     most = (_TURNED_BYTES if turned else _TILE_BYTES) // (8 * b)
@@ -74,6 +78,18 @@ def masked_sums(masks: Masks, columns: Tiled) -> NDArray[np.float64]:
         np.copyto(floats, masks[:, rows])
         sums += columns[rows].T @ floats.T if turned else floats @ columns[rows]
     return np.ascontiguousarray(sums.T) if turned else sums
+
+
+def _single_sums(masks: Masks, columns: NDArray[np.float32]) -> NDArray[np.float64]:
+    """`masked_sums` of `rounded` columns, in half the time: no sum over a tile is rounded."""
+    (b, n), m = masks.shape, columns.shape[1]
+    buffer = np.empty((b, min(n, _SINGLE_ROWS)), dtype=np.float32)
+    sums = np.zeros((b, m))
+    for rows in cut(n, _SINGLE_ROWS):
+        floats = buffer[:, : rows.stop - rows.start]
+        np.copyto(floats, masks[:, rows])
+        sums += floats @ columns[rows]
+    return sums
 
 
 def masked_moments(masks: Masks, numbers: Tiled) -> NDArray[np.float64]:
@@ -119,7 +135,11 @@ class _WithSquares:
 
 Floats = NDArray[np.float64]
 
+FEWEST_SINGLE = 1 << 17
+"""Numbers from which on `rounded` pays."""
+
 MOST_HELD = 1 << 23  # up to so many numbers (64 MB) are standardised once, more on every read
+MOST_ROWS_HELD = 1 << 20  # the same for a single column, which is cheap to read
 _READ_ROWS = 1 << 15
 
 
@@ -139,7 +159,7 @@ class StandardColumns:
         Whether to return the squares.
     """
 
-    numbers: Floats
+    numbers: NDArray[Any]
     largest: Floats
     centre: Floats
     spread: Floats
@@ -158,17 +178,17 @@ class StandardColumns:
             raise InputError("columns are standardised into a new array; a copy is needed.")
         return np.asarray(self._in_units(self.numbers), dtype)
 
-    def _in_units(self, numbers: Floats) -> Floats:
-        scaled = numbers / self.largest
+    def _in_units(self, numbers: NDArray[Any]) -> Floats:
+        scaled: Floats = numbers / self.largest
         scaled -= self.centre
         scaled /= np.where(self.spread > 0, self.spread, np.inf)
         return np.square(scaled, out=scaled) if self.square else scaled
 
 
-Columns = NDArray[np.float64] | StandardColumns
+Columns = NDArray[np.float64] | NDArray[np.float32] | StandardColumns
 
 
-def standardized(numbers: Floats) -> tuple[Columns, Floats]:
+def standardized(numbers: NDArray[Any]) -> tuple[Columns, Floats]:
     """Columns centred and scaled by the pool without overflow; the scale of constant ones is 0.
 
     Examples
@@ -177,15 +197,16 @@ def standardized(numbers: Floats) -> tuple[Columns, Floats]:
     [[-1.  0.]
      [ 1.  0.]] [1. 0.]
     """
-    largest = np.maximum(numbers.max(axis=0), -numbers.min(axis=0))
+    largest = np.maximum(numbers.max(axis=0), -numbers.min(axis=0)).astype(np.float64)
     largest[largest == 0] = 1.0
-    if numbers.size > MOST_HELD:
+    most = MOST_HELD if numbers.shape[1] > 1 else min(MOST_HELD, MOST_ROWS_HELD)
+    if numbers.size > most:
         sums = [(tile / largest).sum(axis=0) for tile in tiles(numbers)]
         centre = np.sum(sums, axis=0) / len(numbers)
         squares = [np.square(tile / largest - centre).sum(axis=0) for tile in tiles(numbers)]
         spread = _nonzero(np.sqrt(np.sum(squares, axis=0) / len(numbers)))
         return StandardColumns(numbers, largest, centre, spread), largest * spread
-    scaled = numbers / largest
+    scaled: Floats = numbers / largest
     scaled -= scaled.mean(axis=0)
     spread = _nonzero(np.sqrt(np.einsum("ij,ij->j", scaled, scaled) / len(scaled)))
     scaled /= np.where(spread > 0, spread, np.inf)
@@ -197,11 +218,49 @@ def _nonzero(spread: Floats) -> Floats:
     return np.where(spread <= 1e-14, 0.0, spread)
 
 
+def rounded(scaled: Columns) -> Columns:
+    """Standardised columns as multiples of a small unit, in single precision.
+
+    Few numbers, for which it would not pay, and more rows than one tile stay as they are.
+
+    Notes
+    -----
+    A column has mean 0 and variance 1, so the magnitudes of t of its n numbers sum to at most
+    ``sqrt(t n)``. The unit, a power of two, is so large that such a sum has less than 24 bits: all
+    masked sums over a tile of t rows are exact in single precision, in any order and on any
+    machine. For 8000 rows the unit is 1/4096 of a standard deviation, for 65 536 rows (as many as
+    are rounded) 1/1024; the standard error of a gap is at least 90 and 8 times as large.
+
+    Examples
+    --------
+    >>> scaled = np.tile([-1.00001, 1.00001], (1 << 16, 1))
+    >>> print(rounded(scaled)[0].tolist(), rounded(scaled[:9])[0].tolist())
+    [-1.0, 1.0] [-1.00001, 1.00001]
+    """
+    if not isinstance(scaled, np.ndarray) or scaled.size < FEWEST_SINGLE:
+        return scaled
+    n = len(scaled)
+    if n > _MOST_SINGLE:
+        return scaled
+    largest = np.sqrt(min(n, _SINGLE_ROWS) * n)
+    unit = np.exp2(np.ceil(np.log2(largest)) - 23)
+    magic = 1.5 * 2.0**52 * unit  # a sum with it has no room for anything below the unit
+    single = np.empty_like(scaled, dtype=np.float32)
+    own, found = scaled.ravel(order="K"), single.ravel(order="K")
+    for part in cut(len(own), _SINGLE_NUMBERS):
+        found[part] = own[part] + magic - magic
+    return single
+
+
 def squared(columns: Columns) -> Columns:
     """The squares of columns, in the same form."""
-    return columns**2 if isinstance(columns, np.ndarray) else replace(columns, square=True)
+    if isinstance(columns, np.ndarray):
+        return columns.astype(np.float64, copy=False) ** 2
+    return replace(columns, square=True)
 
 
 def tiles(columns: Columns) -> Iterator[Floats]:
     """Parts of some thousand rows; all of them together where there are few."""
-    return (columns[rows] for rows in cut(columns.shape[0], _READ_ROWS))
+    single = isinstance(columns, np.ndarray) and columns.dtype == np.float32
+    for rows in cut(columns.shape[0], _SINGLE_ROWS if single else _READ_ROWS):
+        yield columns[rows].astype(np.float64, copy=False)

@@ -15,7 +15,7 @@ from rdiv.inference.masks import bernoulli_words
 from rdiv.inference.prepared import Masks
 from rdiv.row_blocks import cut
 
-__all__ = ["PackedMasks", "packed_subsets", "packed_sums"]
+__all__ = ["KeptMasks", "PackedMasks", "packed_subsets", "packed_sums"]
 
 Octets = NDArray[np.uint8]
 
@@ -32,6 +32,11 @@ class PackedMasks:
 
     octets: Octets
     n: int
+
+    @staticmethod
+    def of(masks: Masks) -> PackedMasks:
+        """Masks ``(b, n)`` as bits."""
+        return PackedMasks(np.packbits(masks, axis=1), masks.shape[1])
 
     def of_rows(self, rows: NDArray[np.intp]) -> PackedMasks:
         """The masks of some rows alone.
@@ -57,6 +62,30 @@ class PackedMasks:
         """The masks, `size` at a time."""
         for rows in cut(len(self.octets), size):
             yield np.unpackbits(self.octets[rows], axis=1, count=self.n).view(np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptMasks:
+    """Permutations that were drawn already, for another statistic of the same rows.
+
+    Parameters
+    ----------
+    parts : tuple of PackedMasks
+        As they were drawn: some masks of all rows each, or all masks of the rows of a tile.
+    count : int
+        How many permutations.
+    tiled : bool
+        Whether parts are tiles.
+    """
+
+    parts: tuple[PackedMasks, ...]
+    count: int
+    tiled: bool
+
+    def serves(self, rows: int, count: int) -> bool:
+        """Whether these are so many permutations of so many rows."""
+        known = sum(part.n for part in self.parts) if self.tiled else self.parts[0].n
+        return (known, self.count) == (rows, count)
 
 
 def packed_subsets(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from rdiv.inference.packed import KeptMasks
     from rdiv.inference.strata_tiles import StratumSums
     from rdiv.inference.tiles import Sums
 
@@ -66,11 +67,13 @@ class Prepared:
     sums : tuple of Sums or StratumSums
         The same statistic from sums over the rows that count as p, its columns in this order; then
         large pools are permuted tile by tile. Empty where it is no function of sums.
-    losses, gradients : arrays, optional
+    losses, gradients, predictions : arrays, optional
         Numbers per row, in the order of the pool.
     gradient_owners : tuple of str or None, optional
         The input column that each column of the gradients belongs to, None for an intercept. Not
         set when the gradients are in the parameters of the model.
+    masks : KeptMasks, optional
+        The permutations that it was ranked among, where they were kept for other numbers per row.
     draws : tuple of Prepared
         The same test by every single draw of the folds, where `losses` are means over draws.
     notes : mapping
@@ -93,7 +96,9 @@ class Prepared:
     sums: tuple[Sums | StratumSums, ...] = ()
     losses: NDArray[np.float64] | None = None
     gradients: NDArray[np.float64] | None = None
+    predictions: NDArray[np.float64] | None = None
     gradient_owners: tuple[str | None, ...] | None = None
+    masks: KeptMasks | None = None
     draws: tuple[Prepared, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
 

@@ -69,9 +69,10 @@ class Sums:
     def within(self, rows: slice, n_p: int) -> TilePart:
         """What the sums over one tile need, when so many units of the pool are p."""
         if self.among is None:
-            return TilePart(np.asarray(self.numbers[rows]), self.wants_squares(n_p))
+            part = np.asarray(self.numbers[rows], dtype=np.float64)
+            return TilePart(part, self.wants_squares(n_p))
         low, high = (int(at) for at in np.searchsorted(self.among, [rows.start, rows.stop]))
-        numbers = np.asarray(self.numbers[low:high])
+        numbers = np.asarray(self.numbers[low:high], dtype=np.float64)
         return TilePart(numbers, self.squares is not False, self.among[low:high] - rows.start)
 
 
@@ -186,6 +187,8 @@ def tiled_statistics(
     *,
     rng: np.random.Generator,
     n_jobs: int | None = None,
+    known: Sequence[PackedMasks] | None = None,
+    keep: list[PackedMasks] | None = None,
 ) -> Floats:
     """Statistics of ``b`` random permutations, ``(b, k)``: those of all members side by side.
 
@@ -194,6 +197,10 @@ def tiled_statistics(
     members : sequence of Sums
         Of the same units, the first of all of them.
     is_p : (n,) mask of the rows
+    known : sequence of PackedMasks, optional
+        The masks of every tile, where they were drawn already.
+    keep : list, optional
+        Gets the masks of every tile.
 
     Examples
     --------
@@ -208,13 +215,17 @@ def tiled_statistics(
     draws = TileDraws.plan(len(chosen), int(chosen.sum()), b, rng)
 
     def tile(t: int, rows: slice) -> _Tile:
-        return draws.drawing(t), [member.within(rows, draws.n_p) for member in members]
+        masks = draws.drawing(t) if known is None else known[t]
+        parts = [member.within(rows, draws.n_p) for member in members]
+        return _Tile(masks, parts, draws.compiled, keep is not None)
 
     totals: list[list[Floats]] | None = None
     tasks = list(enumerate(cut(len(chosen), TILE_ROWS)))
     with reading_rows(len(chosen), "permuting row") as at:
-        for found in tile_by_tile(_tile_sums, tile, tasks, n_jobs):
+        for masks, found in tile_by_tile(_tile_sums, tile, tasks, n_jobs):
             at(TILE_ROWS)
+            if keep is not None and masks is not None:
+                keep.append(masks)
             if totals is None:
                 totals = found
                 continue
@@ -229,14 +240,20 @@ def tiled_statistics(
     return np.concatenate(columns, axis=1)
 
 
-_Tile = tuple[_Drawing, list[TilePart]]
+class _Tile(NamedTuple):
+    """What one tile needs for its sums; it can travel to a worker."""
+
+    masks: _Drawing | PackedMasks
+    parts: list[TilePart]
+    compiled: bool
+    keep: bool
 
 
-def _tile_sums(tile: _Tile) -> list[list[Floats]]:
-    """Sums of all members over one tile."""
-    drawing, parts = tile
-    masks = drawing.masks()
-    return [part.over(masks, compiled=drawing.compiled) for part in parts]
+def _tile_sums(tile: _Tile) -> tuple[PackedMasks | None, list[list[Floats]]]:
+    """Sums of all members over one tile, and its masks if they are to be kept."""
+    masks = tile.masks if isinstance(tile.masks, PackedMasks) else tile.masks.masks()
+    sums = [part.over(masks, compiled=tile.compiled) for part in tile.parts]
+    return masks if tile.keep else None, sums
 
 
 def _statistic(member: Sums, found: list[Floats], n_p: int) -> Floats:

@@ -68,15 +68,17 @@ class Boosting:
             )
         classify = pool.task == "classification"
         booster = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
-        wide = boosting_inputs(None, pool).shape[1] > MANY_COLUMNS
+        few = pool.take(np.arange(1))  # enough to see which columns there are
+        categories = _categories(few)
+        wide = boosting_inputs(None, few).shape[1] > MANY_COLUMNS
         fewer = _FEWER_TREES if wide else 1.0
         estimator = booster(
             max_iter=max(1, round(fewer * self.iterations)),
             learning_rate=self.learning_rate / fewer,
             max_leaf_nodes=8 if wide else 31,
-            max_bins=FEW_BINS if wide and _categories(pool) is None else 255,
+            max_bins=FEW_BINS if wide and categories is None else 255,
             early_stopping=False,
-            categorical_features=_categories(pool),
+            categorical_features=categories,
         )
         kind: Kind = "classifier" if classify else "regressor"
         return Estimator(estimator, kind, boosting_inputs).fit(pool, rng)
@@ -88,6 +90,8 @@ def boosting_inputs(estimator: Any, pool: Pool) -> NDArray[np.float64]:
     if not pool.is_table:
         return pool.matrix()
     found = pool.by_kind()
+    if found.numbers.shape[1] and not found.codes.shape[1]:
+        return found.numbers
     codes = found.codes.astype(np.float64)
     codes[found.codes == 0] = np.nan
     inputs = np.concatenate([found.numbers, codes], axis=1)

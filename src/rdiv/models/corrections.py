@@ -8,10 +8,13 @@ another on q. For a linear model that is the gradient in its own parameters.
 
 from __future__ import annotations
 
+from math import prod
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.models.scaling import fit_scaling_in_blocks
+from rdiv.models.scaling import Scaling, fit_scaling, fit_scaling_in_blocks
 from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
 
@@ -19,10 +22,13 @@ __all__ = ["class_residuals", "correction_owners", "linear_correction"]
 
 Floats = NDArray[np.float64]
 
+MOST_DOUBLE = 1 << 23
+"""Gradients of all rows (64 MB) in double precision; of more, each is rounded to single."""
+
 _BLOCK = 1 << 16  # rows that are looked through at a time
 
 
-def linear_correction(residuals: Floats, pool: Pool) -> Floats:
+def linear_correction(residuals: Floats, pool: Pool) -> NDArray[Any]:
     """Derivatives of every row's loss in an offset and a slope for each column, ``(n, r (1 + d))``.
 
     Parameters
@@ -31,6 +37,7 @@ def linear_correction(residuals: Floats, pool: Pool) -> Floats:
         Derivatives of the losses in the predictions: one per class, or one.
     pool : Pool
         Its numbers, standardised over the pool, are the inputs; missing ones count as average.
+        The result of very many rows is in single precision.
 
     Examples
     --------
@@ -40,21 +47,36 @@ def linear_correction(residuals: Floats, pool: Pool) -> Floats:
      [ 5.  5.]]
     """
     n, r = residuals.shape
-    gradients = np.empty((n, r, 1 + len(pool.owners())))
+    shape = n, r, 1 + len(pool.owners())
+    single = prod(shape) > MOST_DOUBLE
+    gradients = np.empty(shape, dtype=np.float32 if single else np.float64)
     gradients[:, :, 0] = 1.0
     x = gradients[:, 0, 1:]
     blocks: list[slice] = []
+    rough: Scaling | None = None
     for block in pool.blocks():  # millions of rows are read once and written where they stay
-        start = blocks[-1].stop if blocks else 0
-        blocks.append(slice(start, start + len(block)))
-        x[blocks[-1]] = block.matrix()
+        own = block.matrix()
+        for part in cut(len(own), _BLOCK if single else max(len(own), 1)):
+            start = blocks[-1].stop if blocks else 0
+            blocks.append(slice(start, start + part.stop - part.start))
+            if single and rough is None:
+                rough = fit_scaling(_known(own[part]))
+            # Near 0 and 1, so that single precision loses next to nothing.
+            x[blocks[-1]] = own[part] if rough is None else rough.apply(own[part])
     _fill_unknown(x)
-    scaling = fit_scaling_in_blocks(lambda: (x[rows] for rows in blocks))
+    scaling = fit_scaling_in_blocks(
+        lambda: (x[rows].astype(np.float64, copy=False) for rows in blocks)
+    )
     for rows in blocks:
-        scaling.apply(x[rows], out=x[rows])
+        x[rows] = scaling.apply(x[rows].astype(np.float64, copy=False))
         gradients[rows, 1:, 1:] = x[rows, None]
         gradients[rows] *= residuals[rows, :, None]
     return gradients.reshape(n, -1)
+
+
+def _known(x: Floats) -> Floats:
+    """The same with 0 where a number is not finite."""
+    return x if np.isfinite(x).all() else np.where(np.isfinite(x), x, 0.0)
 
 
 def correction_owners(pool: Pool) -> tuple[str | None, ...]:
@@ -70,7 +92,7 @@ def correction_owners(pool: Pool) -> tuple[str | None, ...]:
     return (None, *pool.owners()) * (classes if classes > 2 else 1)
 
 
-def _fill_unknown(x: Floats) -> None:
+def _fill_unknown(x: NDArray[Any]) -> None:
     """Put the mean of the finite numbers of a column where a number is not finite."""
     finite = [np.isfinite(x[rows]).all(axis=0) for rows in cut(len(x), _BLOCK)]
     for j in np.flatnonzero(~np.logical_and.reduce(finite)):
@@ -87,6 +109,9 @@ def class_residuals(probabilities: Floats, y: NDArray[np.intp]) -> Floats:
     >>> print(class_residuals(np.array([[0.25, 0.75]]), np.array([0])))
     [[0.75]]
     """
+    if probabilities.shape[1] == 2:
+        found: Floats = probabilities[:, 1:] - (y == 1)[:, None]
+        return found
     residuals = probabilities.copy()
     residuals[np.arange(len(y)), y] -= 1
-    return residuals[:, 1:] if residuals.shape[1] == 2 else residuals
+    return residuals

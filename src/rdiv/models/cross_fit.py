@@ -148,9 +148,10 @@ class CrossFit:
         units = keys if pool.groups is None else unit_keys(np.asarray(keys), pool.groups)
         fold = folds_by_key(units, self.folds)
         _check_folds(fold[rows], self.folds)
+        fitted_to = pool.take(rows)
         with counting("fold", self.folds) as at:
-            fits = self._fits(pool.take(rows).at_hand(), fold[rows], rng, at, 0)
-        stream, fitted_to = rng.spawn(1)[0], pool.take(rows)
+            fits = self._fits(fitted_to.at_hand(), fold[rows], rng, at, 0)
+        stream = rng.spawn(1)[0]
         return FittedCrossFit(fits, fold, self.model, pool, stream, fitted_to=fitted_to)
 
     def _fits(
@@ -413,8 +414,16 @@ def _folds_of_block(
 
 def fold_units(pool: Pool) -> NDArray[np.intp]:
     """What folds keep whole: the first place of every distinct row, or of every group."""
-    units = pool.first_copy if pool.groups is None else pool.groups
-    return np.unique(units, return_index=True)[1]
+    return _units(pool)[0]
+
+
+def _units(pool: Pool) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The first place of every distinct row or group, and of every row which of them it is in."""
+    if pool.groups is not None:
+        found = np.unique(pool.groups, return_index=True, return_inverse=True)
+        return found[1], found[2]
+    first = pool.first_copy == np.arange(len(pool))
+    return np.flatnonzero(first), (np.cumsum(first) - 1)[pool.first_copy]
 
 
 def fold_draws(rows: int, width: int = 1) -> int:
@@ -445,8 +454,7 @@ def fold_of_rows(pool: Pool, folds: int, rng: np.random.Generator) -> NDArray[np
     >>> print(bool(fold[0] == fold[2]), sorted(set(fold.tolist())))
     True [0, 1, 2]
     """
-    units = pool.first_copy if pool.groups is None else pool.groups
-    _, first, unit = np.unique(units, return_index=True, return_inverse=True)
+    first, unit = _units(pool)
     if len(first) < folds:
         what = "distinct rows" if pool.groups is None else "groups"
         raise InputError(

@@ -92,23 +92,24 @@ def mixture_gradients(mixture: Any, x: Floats) -> Floats:
     """
     n, d = x.shape
     belongs = mixture.predict_proba(x)
-    first, second = np.triu_indices(d)
     full = mixture.covariance_type == "full"
-    per_component = d + (len(first) if full else d)
-    gradients = np.empty((n, mixture.n_components * (1 + per_component)))
-    gradients[:, : mixture.n_components] = mixture.weights_ - belongs
+    pairs = [(i, j) for i in range(d) for j in (range(i, d) if full else (i,))]
+    per_component = d + len(pairs)
+    # A gradient after the other in memory: each is a product of whole columns of the rows.
+    gradients = np.empty((mixture.n_components * (1 + per_component), n))
+    gradients[: mixture.n_components] = (mixture.weights_ - belongs).T
+    columns = np.ascontiguousarray(x.T)
     for k in range(mixture.n_components):
         start = mixture.n_components + k * per_component
-        moved = x - mixture.means_[k]
-        block = gradients[:, start : start + per_component]
-        block[:, :d] = moved
+        moved = columns - mixture.means_[k][:, None]
+        block = gradients[start : start + per_component]
+        block[:d] = moved
         covariance = mixture.covariances_[k]
-        if full:
-            block[:, d:] = moved[:, first] * moved[:, second] - covariance[first, second]
-        else:
-            block[:, d:] = moved**2 - covariance
-        block *= -belongs[:, k, None]
-    return gradients
+        for place, (i, j) in enumerate(pairs, d):
+            np.multiply(moved[i], moved[j], out=block[place])
+            block[place] -= covariance[i, j] if full else covariance[i]
+        block *= -belongs[:, k]
+    return gradients.T
 
 
 def bounded_mixture_gradients(mixture: Any, x: Floats) -> Floats:

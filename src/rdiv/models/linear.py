@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.models.adapters import Estimator, FittedPredictor, aligned
-from rdiv.models.corrections import correction_owners, linear_correction
+from rdiv.models.corrections import correction_owners
 from rdiv.models.row_products import row_products
 from rdiv.models.scaling import Scaling, fit_scaling
 from rdiv.samples.pool import Pool, require_finite
@@ -119,7 +119,13 @@ class FittedLinear:
 
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
         """Derivatives of every row's loss in intercepts and coefficients, ``(n, m)``."""
-        return linear_correction(self.residuals(pool), pool)
+        scaled = _scaled(pool, self.scaling, self.name)
+        residuals, x = self.fitted.residuals(scaled).T, scaled.matrix().T
+        # A gradient after the other in memory: what follows goes through them one by one.
+        gradients = np.empty((len(residuals), 1 + len(x), x.shape[1]))
+        gradients[:, 0] = residuals
+        np.multiply(residuals[:, None], x, out=gradients[:, 1:])
+        return gradients.reshape(-1, x.shape[1]).T
 
     def gradient_owners(self, pool: Pool) -> tuple[str | None, ...]:
         """The input column that each gradient belongs to; None for an offset."""
