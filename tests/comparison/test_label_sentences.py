@@ -51,6 +51,23 @@ def test_no_shift() -> None:
     assert "That is not equality" in found.advice
 
 
+def test_rows_that_the_reference_lacks_are_not_said_to_be_fine() -> None:
+    far, _ = rows(500)
+    far[:, 0] += 50.0  # the predictions of the model do not depend on it
+    found = rdiv.compare(rows(800), far, **ALONE, drivers=False)
+    assert found.gap is None
+    assert "do not overlap enough" in found.headline()
+    assert "Label some of them" in found.advice
+    assert "support: 100 % of current" in str(found)
+
+
+def test_strata_have_no_expected_gap_and_no_word_of_overlap() -> None:
+    weeks = np.arange(800) % 4, np.arange(500) % 4
+    found = rdiv.compare(rows(800), rows(500)[0], **ALONE, drivers=False, strata=weeks)
+    assert found.gap is None
+    assert "overlap" not in found.headline() + found.advice
+
+
 def test_the_page(worse: Any, tmp_path: Any) -> None:
     worse.to_html(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")

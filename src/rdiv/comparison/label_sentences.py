@@ -79,13 +79,20 @@ def words_of(estimate: Estimate) -> str:
     return f"{estimate.value:+.3g} ({estimate.low:+.3g} to {estimate.high:+.3g})"
 
 
+def _apart(found: Comparison) -> bool:
+    """Whether no gap is expected because the inputs hardly overlap, and not because of strata."""
+    expected = found.expected
+    return expected is not None and expected.gap is None and expected.effective_rows is not None
+
+
 def expected_finding(found: Comparison, model: str, loss: str) -> str:
     """The verdict "expected risk shift" in one sentence."""
     expected = found.expected
     if found.gap is None or expected is None:
+        why = ", but their inputs do not overlap enough to say by how much" if _apart(found) else ""
         return (
             f"Expected risk shift: the {loss} to be expected of {model} differs between the "
-            "samples, but their inputs do not overlap enough to say by how much."
+            f"samples{why}."
         )
     before = expected.reference_loss
     if found.direction is None:
@@ -104,7 +111,7 @@ def no_expected_finding(found: Comparison, model: str, loss: str) -> str:
     """The verdict "no shift" where no current row has a label."""
     gap = found.smallest_detectable_gap
     unseen = "A changed relation between inputs and target cannot be seen without labels."
-    if found.gap is None:
+    if _apart(found):
         return (
             f"No expected risk shift found for {model}, but the inputs of the samples do not "
             f"overlap enough to say which {loss} to expect. {unseen}"
@@ -119,7 +126,7 @@ def no_expected_finding(found: Comparison, model: str, loss: str) -> str:
 
 def expected_advice(found: Comparison) -> str:
     """What to do where no current row has a label."""
-    if found.gap is None:
+    if _apart(found):
         return _NOTHING_EXPECTED
     if found.verdict == "no shift":
         return (
