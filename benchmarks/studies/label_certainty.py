@@ -146,8 +146,8 @@ judged draws whose interval holds the true share. *Claimed* and *true*: mean pro
 wrong that the {top:.0%} most suspicious rows (at least 20) get, and the share of them whose label
 is wrong; *one setting*: what is claimed by the likeliest flips and the likeliest power of the model
 alone, without the mean over all that suit the labels. The limit of a quarter, the prior of that
-mean and its share of sure mistakes were chosen on other tables (two and ten digits of MNIST, census of
-another year, casual riders, iris, synthetic ones) and other seeds. Command:
+mean and its share of sure mistakes were chosen on other tables (two and ten digits of MNIST, census
+of another year, casual riders, iris, synthetic ones) and other seeds. Command:
 `python benchmarks/studies/label_certainty.py --out docs/measured/label_certainty.md`.
 
 """
