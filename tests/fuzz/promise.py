@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.fuzz.arguments import commands
+
 from rdiv.cli import main
 from rdiv.errors import InputError
 
@@ -28,6 +30,8 @@ SECONDS, WAIT = 60, 600
 
 MEMORY = 1_500
 """Most MB by which the process may grow over one run of a file of some KB."""
+
+KNOWN = {name.split()[0] for name in commands()}
 
 RAN: Counter[str] = Counter()
 """Runs and calls so far, by kind and by outcome; `tools/fuzz.py` adds them up."""
@@ -44,7 +48,8 @@ def run(arguments: Sequence[str], kind: str, cwd: Path | None = None) -> tuple[i
     with _limits(arguments), _inside(cwd), streams[0], streams[1]:
         code = main([str(argument) for argument in arguments])
     said = [_text(out), _text(err)]
-    RAN[f"{kind}, exit {code}"] += 1
+    RAN[f"{kind}, {_word(arguments)}, exit {code}"] += 1
+    RAN["too few permutations"] += "can never reach alpha" in said[1]
     notices = int(len(arguments) > 0 and arguments[0] == "leaderboard")
     problem = _problem(code, said[1], notices)
     if problem:
@@ -70,6 +75,12 @@ def call(function: Callable[..., Any], *given: Any, kind: str, **options: Any) -
             ) from error
     RAN[f"{kind}, answered"] += 1
     return found
+
+
+def _word(arguments: Sequence[str]) -> str:
+    """The command that was asked for; a word that is none is not kept."""
+    word = str(arguments[0]) if arguments else ""
+    return word if word in KNOWN else "no command"
 
 
 def _problem(code: int, said: str, notices: int = 0) -> str | None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from rdiv.noisy_labels import averaging, flip_labels, transition_matrix
 from rdiv.noisy_labels.averaging import POWERS, RATES, SURE_MISTAKES, averaged_wrong, in_order
+from rdiv.remarks import SUSPECTED_LABELS
 
 
 def planted(
@@ -76,6 +80,14 @@ def test_probabilities_hold_where_the_model_is_right(rate: float) -> None:
         spread += len(given) * rate * (1 - rate)
     # the rate itself is estimated: about as uncertain as the count
     assert abs(off) < 4 * np.sqrt(2 * spread) + 0.05 * 5 * 600
+
+
+def test_the_remark_says_what_was_measured() -> None:
+    """What panel and page say of the probabilities is the figure of the page."""
+    page = Path(__file__).parents[2] / "docs" / "measured" / "label_certainty.md"
+    found = re.search(r"on average and ([0-9.]+) in absolute terms", page.read_text("utf-8"))
+    assert found is not None
+    assert f"off by {float(found[1]):.2f} on average" in SUSPECTED_LABELS
 
 
 def test_the_order_is_kept() -> None:

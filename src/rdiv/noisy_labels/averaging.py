@@ -79,7 +79,8 @@ def averaged_wrong(
         for rows in cut(len(given), BLOCK):
             raised = _raised(probabilities[rows], POWERS[i])
             wrong[rows] += weights[i, j] * _judged(raised, given[rows], flips, share)[1]
-    return np.minimum(wrong / weights[weights > LEAST_WEIGHT].sum(), 1.0)
+    mean: Floats = np.minimum(wrong / weights[weights > LEAST_WEIGHT].sum(), 1.0)
+    return mean
 
 
 def in_order(wrong: Floats, order: Floats) -> Floats:
@@ -101,7 +102,8 @@ def in_order(wrong: Floats, order: Floats) -> Floats:
 def _raised(probabilities: Floats, power: float) -> Floats:
     logs = power * np.log(np.maximum(probabilities, PROBABILITY_FLOOR))
     raised: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return raised / raised.sum(axis=1, keepdims=True)
+    raised /= raised.sum(axis=1, keepdims=True)
+    return raised
 
 
 def _flips(transition: Floats, rate: float) -> Floats:
