@@ -101,6 +101,9 @@ class LabelNoise:
         None for losses of a model that saw the rows.
     seed : int
     notes : mapping
+    _doubts : (n,) array, optional
+        Probabilities by the likeliest flips alone, by which rows are ranked and training is
+        weighted.
 
     Examples
     --------
