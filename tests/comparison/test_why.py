@@ -12,6 +12,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from tests.comparison.answers import Line, given
 from tests.comparison.conftest import run
 
+import rdiv
 from rdiv.comparison import split as splitting
 from rdiv.comparison.density_ratio import DensityRatio
 from rdiv.comparison.why import explain
@@ -177,3 +178,24 @@ def test_the_same_for_any_order_of_rows() -> None:
     one = run(reference, current, target="y", **MODELS["trained"])
     other = run(reference.reverse(), current.reverse(), target="y", **MODELS["trained"])
     assert one.split == other.split
+
+
+def test_rows_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Features of too many rows are not held, and the reasons stay the same."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(900, 3))
+    frame = pl.DataFrame(dict(zip("abc", x.T, strict=True)))
+    frame = frame.with_columns(y=pl.Series(x[:, 0] + rng.normal(size=900) * np.exp(x[:, 1] / 2)))
+    how: dict[str, Any] = {"target": "y", "model": "ridge", "rng": 0, "n_resamples": 99}
+    held = rdiv.compare(frame[:500], frame[500:], **how)
+    monkeypatch.setattr("rdiv.comparison.expected.MOST_HELD", 0)
+    monkeypatch.setattr("rdiv.comparison.expected._BLOCK", 70)
+    monkeypatch.setattr("rdiv.comparison.density_ratio._BLOCK", 70)
+    made = rdiv.compare(frame[:500], frame[500:], **how)
+    assert held.split is not None
+    assert made.split is not None
+    for part in ("inputs", "relation"):
+        one, other = getattr(held.split, part), getattr(made.split, part)
+        np.testing.assert_allclose(list(one), list(other), rtol=1e-6, atol=1e-9)
+    names = [[group.members for group in each.drivers.columns.groups] for each in (held, made)]
+    assert names[0] == names[1]

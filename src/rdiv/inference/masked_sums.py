@@ -139,7 +139,6 @@ FEWEST_SINGLE = 1 << 17
 """Numbers from which on `rounded` pays."""
 
 MOST_HELD = 1 << 23  # up to so many numbers (64 MB) are standardised once, more on every read
-MOST_ROWS_HELD = 1 << 20  # the same for a single column, which is cheap to read
 _READ_ROWS = 1 << 15
 
 
@@ -199,8 +198,7 @@ def standardized(numbers: NDArray[Any]) -> tuple[Columns, Floats]:
     """
     largest = np.maximum(numbers.max(axis=0), -numbers.min(axis=0)).astype(np.float64)
     largest[largest == 0] = 1.0
-    most = MOST_HELD if numbers.shape[1] > 1 else min(MOST_HELD, MOST_ROWS_HELD)
-    if numbers.size > most:
+    if numbers.size > MOST_HELD:
         sums = [(tile / largest).sum(axis=0) for tile in tiles(numbers)]
         centre = np.sum(sums, axis=0) / len(numbers)
         squares = [np.square(tile / largest - centre).sum(axis=0) for tile in tiles(numbers)]
