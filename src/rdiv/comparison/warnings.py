@@ -54,10 +54,10 @@ def data_warnings(
     if identical(pooled):
         found.insert(0, IDENTICAL)
     elif rows_in_both(pooled):
-        n_q = int((~pooled.is_p).sum())
+        n_q, both = int((~pooled.is_p).sum()), rows_in_both(pooled)
         found.append(
-            f"{rows_in_both(pooled)} of {n_q} current rows stand in the reference too: the samples "
-            "overlap, or rows are repeated."
+            f"{both} of {n_q} current rows stand{'s' if both == 1 else ''} in the reference too: "
+            "the samples overlap, or rows are repeated."
         )
     found += _few_rows(answers)
     found += _repeated(pooled, looked)
