@@ -29,7 +29,8 @@ class TestCopies:
     def test_rows_in_both_files_are_counted(self, copies: int) -> None:
         current = np.concatenate([X[60:100], X[:copies]])
         found = quick(X[:60], current, **ALONE)
-        assert about(found, f"{copies} of {40 + copies} current rows stand in the reference too")
+        stand = "stands" if copies == 1 else "stand"
+        assert about(found, f"{copies} of {40 + copies} current rows {stand} in the reference too")
         assert f"warning: {copies} of {40 + copies}" in str(found)
 
     def test_the_target_counts(self) -> None:
