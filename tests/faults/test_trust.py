@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import stat
+import subprocess
 import sys
 import tempfile
 from io import BytesIO, TextIOWrapper
@@ -105,9 +106,7 @@ def test_a_journal_that_was_forged_is_believed_and_one_that_was_damaged_is_not(
 
 
 @pytest.mark.skipif(joblib.cpu_count() < 2, reason="one core starts no workers")
-def test_a_worker_that_dies_is_one_sentence_and_the_rows_stay(
-    samples: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_worker_that_dies_is_one_sentence_and_the_rows_stay(samples: Path) -> None:
     """The third draw ends its process, as the system does when memory runs out."""
     (samples / "deadly.py").write_text(
         "import os\n"
@@ -120,11 +119,16 @@ def test_a_worker_that_dies_is_one_sentence_and_the_rows_stay(
     )
     words = ["power", "blob", "--sizes", "20", "--resamples", "39", "--method", "deadly:Deadly"]
     words += ["--jobs", "2", "--out", "study"]
-    assert main([*words, "--trials", "2"]) == 0
+
+    def command(*more: str) -> subprocess.CompletedProcess[str]:
+        """A process of its own: workers that other tests have started do not know this folder."""
+        asked = [sys.executable, "-m", "rdiv", *words, *more]
+        return subprocess.run(asked, capture_output=True, text=True, cwd=samples, check=False)
+
+    assert command("--trials", "2").returncode == 0
     rows = (samples / "study" / "rows.jsonl").read_bytes()
     (samples / "die").touch()
-    capsys.readouterr()
-    assert main([*words, "--trials", "6", "--extend"]) == 2
-    said = capsys.readouterr().err
-    assert "a worker process died" in said
+    died = command("--trials", "6", "--extend")
+    assert died.returncode == 2
+    assert "a worker process died" in died.stderr
     assert (samples / "study" / "rows.jsonl").read_bytes().startswith(rows)

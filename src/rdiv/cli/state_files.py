@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from rdiv.cli.outputs import write_bytes
 from rdiv.errors import InputError, InputFileError
-from rdiv.samples.partition_files import is_remote
 
 if TYPE_CHECKING:
     from rdiv.monitoring.state import MonitorState
@@ -91,6 +90,8 @@ def write_state(path: str, state: MonitorState) -> None:
 
 def from_state(path: str, state: str) -> str:
     """A path as it is written into a state file: relative to that file's folder."""
+    from rdiv.samples.partition_files import is_remote
+
     if is_remote(path):
         return path
     file, mark, inside = path.partition("::")
@@ -104,6 +105,8 @@ def from_state(path: str, state: str) -> str:
 
 def to_state(path: str, state: str) -> str:
     """The place of a path that a state file holds."""
+    from rdiv.samples.partition_files import is_remote
+
     if is_remote(path):
         return path
     file, mark, inside = path.partition("::")

@@ -24,8 +24,8 @@ def plot_gaps(found: Comparison, ax: Axes | None = None) -> Axes:
     >>> import numpy as np
     >>> import rdiv
     >>> rng = np.random.default_rng(0)
-    >>> found = rdiv.compare(rng.normal(size=(120, 2)), rng.normal(size=(90, 2)), rng=0)
-    >>> print(len(found.plot().get_yticklabels()))
+    >>> p, q = rng.normal(size=(120, 2)), rng.normal(size=(90, 2))
+    >>> print(len(rdiv.compare(p, q, model="gmm", rng=0).plot().get_yticklabels()))
     4
     """
     lines = _lines(found)
