@@ -20,7 +20,6 @@ import pytest
 from tests.fuzz.promise import run
 
 import rdiv
-from rdiv.cli import main
 from rdiv.monitoring.packing import sealed
 from rdiv.studies.journal import Journal
 
