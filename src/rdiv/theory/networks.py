@@ -90,7 +90,7 @@ _ACTIVATIONS = ("ReLU", "LeakyReLU", "Identity", "Flatten", "Dropout")  # 1-Lips
 class NetworkNorms(NamedTuple):
     """What the bounds need of a network.
 
-    Parameters
+    Attributes
     ----------
     norms : tuple of float
         Frobenius norm of the weights of every layer.
