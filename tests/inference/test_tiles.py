@@ -27,7 +27,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch, rows: int = 8) -> None:
 
 def whole_masks(draws: TileDraws) -> NDArray[np.bool_]:
     """All tiles side by side, ``(b, n)``."""
-    parts = [next(draws.tile(t).blocks(10**6)) for t in range(draws.counts.shape[1])]
+    parts = [next(draws.drawing(t).masks().blocks(10**6)) for t in range(draws.counts.shape[1])]
     return np.concatenate(parts, axis=1)
 
 

@@ -162,12 +162,8 @@ class TileDraws:
         counting, *streams = rng.spawn(1 + len(sizes))
         return TileDraws(n, n_p, tile_counts(counting, sizes, n_p, b), streams)
 
-    def tile(self, t: int) -> PackedMasks:
-        """The subsets of one tile; to be called once."""
-        return self.drawing(t).masks()
-
     def drawing(self, t: int) -> _Drawing:
-        """What draws them, which can travel to a worker."""
+        """What draws the subsets of one tile, once; it can travel to a worker."""
         size = cut_sizes(self.n, TILE_ROWS)[t]
         counts = np.ascontiguousarray(self.counts[:, t])
         return _Drawing(self.streams[t], counts, size, self.n_p / self.n, self.compiled)
