@@ -152,9 +152,9 @@ other labelled rows of its source as reference, {draws} draws, level {alpha}, {r
 permutations. *Expected losses*: what `rdiv.compare` tests without labels, from the logged
 predictions; *inputs* and *omnibus* look at the inputs alone. Power and false alarms (as many unseen
 rows of the first source) with 95 % Wilson intervals. *Errors*: how much more often the classifier
-is wrong on the new rows, which no test was told; the last pair of sources was added after the results
-of the other three were seen, because of four candidates, in
-draws of another seed, it hurts the classifier as no other does. Command: `{command}`.
+is wrong on the new rows, which no test was told; the last pair of sources was added after
+the results of the other three were seen: of four candidates, in draws of another seed, it hurts the
+classifier most. Command: `{command}`.
 
 **The figures of Detectron are not from these data.** They are published for CIFAR-10.1 with
 a ResNet; none of its data sets is a table that we have. Read the two tables as two
