@@ -46,7 +46,10 @@ class Units(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RowUnits:
-    """The plain case: rows are the units, one column."""
+    """The plain case: rows are the units, one column.
+
+    From sums over tiles, squares are left out for equal sizes, see `ManyColumns`.
+    """
 
     numbers: Columns  # (n, 1)
     squares: bool | None
@@ -58,14 +61,14 @@ class RowUnits:
         if not isinstance(columns, np.ndarray):  # too many to be held twice
             parts = [(tile.sum(), np.square(tile).sum()) for tile in tiles(columns)]
             totals = np.array([fsum(values) for values in zip(*parts, strict=True)])
-            return RowUnits(columns, errors, totals)
+            return RowUnits(columns, None if errors else False, totals)
         numbers = np.ascontiguousarray(np.asarray(columns)[:, 0])
         totals = np.array([numbers.sum(), (numbers**2).sum()])  # pairwise sums, for accuracy
-        return RowUnits(numbers[:, None], errors, totals)
+        return RowUnits(numbers[:, None], None if errors else False, totals)
 
     def of_masks(self, masks: Masks) -> tuple[Floats, Floats]:
         n_p = mask_counts(masks)[:, None].astype(np.float64)
-        if not self.squares:
+        if self.squares is False:
             return self.of_sums(masked_sums(masks, self.numbers), None, n_p)
         sums = masked_moments(masks, self.numbers)
         return self.of_sums(sums[:, :1], sums[:, 1:], n_p)
@@ -74,8 +77,10 @@ class RowUnits:
         n = self.numbers.shape[0]
         n_p = np.clip(n_p, 1, max(n - 1, 1))  # of some rows alone a mask may leave one side empty
         mean_p, mean_q = sums / n_p, (self.totals[:1] - sums) / (n - n_p)
-        if squares is None:
+        if self.squares is False:
             return mean_q - mean_p, np.zeros_like(mean_p)
+        if squares is None:
+            return mean_q - mean_p, _variance_of_equal(self.totals[1:], mean_p, mean_q, n_p)
         variance = _variance_of_mean(squares, mean_p, n_p)
         variance += _variance_of_mean(self.totals[1:] - squares, mean_q, n - n_p)
         return mean_q - mean_p, variance
@@ -120,9 +125,7 @@ class ManyColumns:
         if self.squares is False:
             return mean_q - mean_p, np.zeros_like(mean_p)
         if squares is None:
-            spread = self.all_squares - n_p * (mean_p**2 + mean_q**2)
-            spread[spread <= ROUNDING * self.all_squares] = 0.0
-            return mean_q - mean_p, spread / (n_p * np.maximum(n_p - 1, 1))
+            return mean_q - mean_p, _variance_of_equal(self.all_squares, mean_p, mean_q, n_p)
         variance = _variance_of_mean(squares, mean_p, n_p)
         variance += _variance_of_mean(self.all_squares - squares, mean_q, n - n_p)
         return mean_q - mean_p, variance
@@ -143,6 +146,13 @@ def _variance_of_mean(
     spread = squares / n - mean**2
     spread[spread <= ROUNDING * squares / n] = 0.0
     return spread / np.maximum(n - 1, 1)
+
+
+def _variance_of_equal(all_squares: Floats, mean_p: Floats, mean_q: Floats, n_p: Floats) -> Floats:
+    """The variance of the gap of two samples of equal size, from the squares of the pool alone."""
+    spread = all_squares - n_p * (mean_p**2 + mean_q**2)
+    spread[spread <= ROUNDING * all_squares] = 0.0
+    return spread / (n_p * np.maximum(n_p - 1, 1))
 
 
 @dataclass(frozen=True, eq=False)

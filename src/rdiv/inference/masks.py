@@ -119,10 +119,11 @@ def bernoulli_words(
         return np.full(count, 0 if numerator == 0 else 2**64 - 1, dtype=np.uint64)
     while numerator % 2 == 0:
         numerator, bits = numerator // 2, bits - 1
-    words = np.zeros(count, dtype=np.uint64)
-    for bit in range(bits):  # from the last binary digit of the fraction to the first
+    words = rng.integers(0, 2**64, size=count, dtype=np.uint64)  # the last digit, which is 1
+    for bit in range(1, bits):  # from the last binary digit but one to the first
         fresh = rng.integers(0, 2**64, size=count, dtype=np.uint64)
-        words = words | fresh if (numerator >> bit) & 1 else words & fresh
+        combine = np.bitwise_or if (numerator >> bit) & 1 else np.bitwise_and
+        combine(words, fresh, out=words)
     return words
 
 

@@ -154,12 +154,24 @@ def packed_sums(
     if kernels is None or m > _MOST_TABLED or len(masks.octets) < _FEWEST_MASKS:
         blocks = [masked_sums(block, columns) for block in masks.blocks(_MASKS_AT_ONCE)]
         return np.concatenate(blocks)
-    width = m if m <= 2 else -(-m // 8) * 8  # whole vectors are faster
-    padded = np.zeros((8 * masks.octets.shape[1], width))
+    sums: NDArray[np.float64]
+    if m <= 2:
+        words = _words(masks.octets)
+        padded = np.zeros((64 * words.shape[1], m))
+        padded[: masks.n] = columns
+        sums = (kernels.single_sums if m == 1 else kernels.pair_sums)(words, padded)
+        return sums
+    padded = np.zeros((8 * masks.octets.shape[1], -(-m // 8) * 8))  # whole vectors are faster
     padded[: masks.n, :m] = columns
-    table_sums = kernels.pair_sums if width == 2 else kernels.table_sums
-    sums: NDArray[np.float64] = table_sums(masks.octets, padded)
+    sums = kernels.table_sums(masks.octets, padded)
     return sums[:, :m]
+
+
+def _words(octets: Octets) -> NDArray[np.uint64]:
+    """Eight bytes as one number, the first byte lowest; zeros after the last byte."""
+    missing = -octets.shape[1] % 8
+    whole = np.pad(octets, ((0, 0), (0, missing))) if missing else octets
+    return np.ascontiguousarray(whole).view("<u8").astype(np.uint64, copy=False)
 
 
 def _count_bits(octets: Octets) -> NDArray[np.int64]:

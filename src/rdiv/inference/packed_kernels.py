@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["compiled", "count", "flip", "pair_sums", "table_sums"]
+__all__ = ["compiled", "count", "flip", "pair_sums", "single_sums", "table_sums"]
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,24 +64,63 @@ def fill(table: Any, rows: Any) -> None:
 
 
 @compiled
-def pair_sums(octets: Any, columns: Any) -> Any:
-    """Sums of two columns, which stay in registers."""
-    b, width = octets.shape
-    group = 16  # tables of so many bytes stay in the cache together
+def pair_sums(words: Any, columns: Any) -> Any:
+    """Sums of two columns, which stay in registers; masks as words of eight bytes."""
+    b, width = words.shape
+    group = 2  # tables of so many words stay in the cache together
     sums = np.zeros((b, 2))
-    table = np.zeros((group, 256, 2))
+    table = np.zeros((8 * group, 256, 2))
+    low, shift = np.uint64(255), np.uint64(8)
     for begin in range(0, width, group):
         stop = min(begin + group, width)
-        for g in range(begin, stop):
-            fill(table[g - begin], columns[8 * g : 8 * g + 8])
+        for g in range(8 * (stop - begin)):
+            fill(table[g], columns[8 * (8 * begin + g) : 8 * (8 * begin + g) + 8])
         for row in range(b):
-            left, right = 0.0, 0.0
-            for g in range(begin, stop):
-                value = octets[row, g]
-                left += table[g - begin, value, 0]
-                right += table[g - begin, value, 1]
-            sums[row, 0] += left
-            sums[row, 1] += right
+            left, right, more_left, more_right = 0.0, 0.0, 0.0, 0.0
+            for place in range(begin, stop):
+                word = words[row, place]
+                for g in range(8 * (place - begin), 8 * (place - begin) + 8, 2):
+                    one, other = np.intp(word & low), np.intp((word >> shift) & low)
+                    word >>= np.uint64(16)
+                    left += table[g, one, 0]
+                    right += table[g, one, 1]
+                    more_left += table[g + 1, other, 0]
+                    more_right += table[g + 1, other, 1]
+            sums[row, 0] += left + more_left
+            sums[row, 1] += right + more_right
+    return sums
+
+
+@compiled
+def fill_single(table: Any, numbers: Any) -> None:
+    """Sums of all subsets of eight numbers."""
+    for bit in range(8):
+        more = numbers[7 - bit]
+        for value in range(1 << bit):
+            table[value + (1 << bit)] = table[value] + more
+
+
+@compiled
+def single_sums(words: Any, columns: Any) -> Any:
+    """Sums of one column, as those of two."""
+    b, width = words.shape
+    group = 2
+    sums = np.zeros((b, 1))
+    table = np.zeros((8 * group, 256))
+    low, shift = np.uint64(255), np.uint64(8)
+    for begin in range(0, width, group):
+        stop = min(begin + group, width)
+        for g in range(8 * (stop - begin)):
+            fill_single(table[g], columns[8 * (8 * begin + g) : 8 * (8 * begin + g) + 8, 0])
+        for row in range(b):
+            total, more = 0.0, 0.0
+            for place in range(begin, stop):
+                word = words[row, place]
+                for g in range(8 * (place - begin), 8 * (place - begin) + 8, 2):
+                    total += table[g, np.intp(word & low)]
+                    more += table[g + 1, np.intp((word >> shift) & low)]
+                    word >>= np.uint64(16)
+            sums[row, 0] += total + more
     return sums
 
 
