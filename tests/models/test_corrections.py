@@ -20,7 +20,7 @@ def test_in_single_precision(monkeypatch: pytest.MonkeyPatch, classes: int) -> N
     residuals = RNG(1).normal(size=(3000, classes))
     double = linear_correction(residuals, Pool(x))
     monkeypatch.setattr(corrections, "MOST_DOUBLE", 0)
-    monkeypatch.setattr(corrections, "_BLOCK", 700)
+    monkeypatch.setattr(corrections, "BLOCK", 700)
     single = linear_correction(residuals, Pool(x))
     assert (double.dtype, single.dtype) == (np.float64, np.float32)
     np.testing.assert_allclose(single, double, rtol=1e-4, atol=1e-5)

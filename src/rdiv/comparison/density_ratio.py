@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rdiv.drivers.column_paths import Matrix
 from rdiv.models.boosting import FEW_BINS, MANY_COLUMNS
 from rdiv.models.cross_fit import fold_of_rows, fold_units
+from rdiv.models.quick_trees import QuickTrees
 from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
 
@@ -135,7 +136,8 @@ def _fit(
     model = make(int(rng.integers(2**31)))
     if features.shape[1] > MANY_COLUMNS and hasattr(model, "max_bins"):
         model.set_params(max_bins=FEW_BINS)
-    return model.fit(features[rows], ~is_p[rows])
+    fitted = model.fit(features[rows], ~is_p[rows])
+    return QuickTrees(fitted) if make is _trees else fitted
 
 
 def _chances(

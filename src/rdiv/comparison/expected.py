@@ -22,8 +22,10 @@ from rdiv.drivers.column_paths import Matrix
 from rdiv.models.boosting import FEW_BINS, MANY_COLUMNS
 from rdiv.models.cross_fit import fold_of_rows
 from rdiv.models.protocol import FittedModel, check_losses, losses_of, predictions_of
+from rdiv.models.quick_trees import QuickTrees
 from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
+from rdiv.samples.row_passes import row_by_row
 
 __all__ = [
     "ExpectedLoss",
@@ -118,7 +120,7 @@ class RowFeatures:
         known = None if self.predicted is None else self.predicted[rows]
         return _with_predictions(self.pool.take(rows).like(self.part), known)
 
-    def held(self) -> Matrix:
+    def held(self) -> Floats | RowFeatures:
         """All of them as an array, unless they are too many."""
         if self.shape[0] * self.shape[1] > MOST_HELD:
             return self
@@ -131,12 +133,11 @@ def all_finite(matrix: Matrix) -> bool:
     return all(bool(np.isfinite(matrix[rows]).all()) for rows in blocks)
 
 
-def _valued(g: Callable[[Floats], Floats], features: Matrix) -> Floats:
+def _valued(g: Callable[[Floats], Floats], features: Floats | RowFeatures) -> Floats:
     """The expected losses of all rows, some at a time."""
     if isinstance(features, np.ndarray):
         return g(features)
-    blocks = cut(len(features), _BLOCK)
-    return np.concatenate([g(features[np.arange(rows.start, rows.stop)]) for rows in blocks])
+    return row_by_row(features.pool, lambda rows: g(features[rows]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +193,7 @@ class LossRegression:
         values = np.clip(values, self.losses.min(), self.losses.max())
         return check_losses(values, pool, "the expected loss")
 
-    def features(self, pool: Pool, predicted: Floats | None = None) -> Matrix:
+    def features(self, pool: Pool, predicted: Floats | None = None) -> Floats | RowFeatures:
         """What g looks at, ``(n, f)``: the inputs as numbers, then the predictions."""
         if predicted is None and self.fitted is not None:
             predicted = predictions_of(self.fitted, pool.like(self.part))
@@ -340,5 +341,4 @@ def _fit(
         l2_regularization=1.0, early_stopping=False, random_state=int(rng.integers(2**31)),
         max_bins=FEW_BINS if x.shape[1] > MANY_COLUMNS else 255,
     )  # fmt: skip
-    booster.fit(x[rows], losses[rows])
-    return lambda more: np.asarray(booster.predict(more), dtype=np.float64)
+    return QuickTrees(booster.fit(x[rows], losses[rows])).predict

@@ -45,7 +45,7 @@ def explain(answer: Answer | None, alpha: float) -> Why:
         return Why(note="the inputs are no table, so the gap was not split")
     if pool.strata is not None:
         return Why(note="with strata= the gap is one within strata and was not split")
-    if not all(np.isfinite(block.matrix()).all() for block in pool.blocks()):
+    if not pool.is_table and not np.isfinite(pool.matrix()).all():
         return Why(note="the inputs are not all finite, so the gap was not split")
     streams = answer.samples.stream("drivers").spawn(8)[5:]
     expected = expected_loss(answer, streams[0])

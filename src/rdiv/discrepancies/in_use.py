@@ -25,8 +25,8 @@ from rdiv.models.protocol import (
     losses_of,
     predictions_of,
 )
-from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
+from rdiv.samples.row_passes import row_by_row
 
 __all__ = ["InUse", "TrainedOnReference"]
 
@@ -41,8 +41,6 @@ FEW_COPIES = 0.01
 
 MOST_PREDICTIONS = 1 << 24
 """Predictions of all rows (128 MB) that are kept for what explains the losses."""
-
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -201,20 +199,18 @@ class TrainedOnReference:
         if pool.in_partitions:
             return losses_of(self.fitted, pool.like(self.trained)), None
         predicts: PerRow | None = getattr(self.fitted, "standard_predictions", None)
-        losses, predictions = np.empty(len(pool)), None
-        for block in cut(len(pool), _BLOCK):
-            part = pool if len(pool) <= _BLOCK else pool.take(np.arange(block.start, block.stop))
-            part = part.like(self.trained)
+        kept = MOST_PREDICTIONS // max(len(pool), 1)  # columns
+
+        def judge(rows: NDArray[np.intp]) -> NDArray[np.float64]:
+            part = (pool if len(rows) == len(pool) else pool.take(rows)).like(self.trained)
             if predicts is None:
-                losses[block] = losses_of(self.fitted, part)
-                continue
+                return losses_of(self.fitted, part)[:, None]
             own = predicts(part)
-            losses[block] = losses_of_predictions(own, part)
-            if predictions is None and len(pool) * own.shape[1] <= MOST_PREDICTIONS:
-                predictions = np.empty((len(pool), own.shape[1]))
-            if predictions is not None:
-                predictions[block] = own
-        return losses, predictions
+            losses = losses_of_predictions(own, part)[:, None]
+            return losses if own.shape[1] > kept else np.concatenate([losses, own], axis=1)
+
+        found = row_by_row(pool, judge)
+        return found[:, 0].copy(), None if found.shape[1] == 1 else found[:, 1:].copy()
 
     def _without_own_rows(self, losses: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
         """The losses, with those of rows in part A from fits that left them out."""

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
-__all__ = ["compiled", "count", "flip", "pair_sums", "single_sums", "table_sums"]
+from rdiv.parallel.compiled import compiled
 
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiled on first use and kept for later processes, where there is a place to keep it."""
-    try:
-        kernel: Callable[..., Any] = numba.njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # no folder that numba may write to
-        kernel = numba.njit(nogil=True)(function)
-    return kernel
+__all__ = ["count", "flip", "pair_sums", "single_sums", "table_sums"]
 
 
 @compiled

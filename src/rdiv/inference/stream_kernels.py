@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rdiv.inference.packed_kernels import compiled
+from rdiv.parallel.compiled import compiled
 
 __all__ = ["add_up", "earlier_counts"]
 

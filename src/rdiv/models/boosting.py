@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError
 from rdiv.models.adapters import Estimator, FittedEstimator, Kind
+from rdiv.models.quick_trees import QuickTrees
 from rdiv.samples.pool import Pool
 
 __all__ = ["FEW_BINS", "MANY_COLUMNS", "Boosting"]
@@ -81,7 +82,10 @@ class Boosting:
             categorical_features=categories,
         )
         kind: Kind = "classifier" if classify else "regressor"
-        return Estimator(estimator, kind, boosting_inputs).fit(pool, rng)
+        fitted = Estimator(estimator, kind, boosting_inputs).fit(pool, rng)
+        if isinstance(fitted.estimator, booster):  # not where there is one class only
+            fitted = replace(fitted, estimator=QuickTrees(fitted.estimator))
+        return fitted
 
 
 def boosting_inputs(estimator: Any, pool: Pool) -> NDArray[np.float64]:

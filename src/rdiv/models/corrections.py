@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.models.scaling import Scaling, fit_scaling, fit_scaling_in_blocks
+from rdiv.models.scaling import fit_scaling, fit_scaling_in_blocks
 from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
+from rdiv.samples.row_passes import BLOCK, as_they_lie
 
 __all__ = ["class_residuals", "correction_owners", "linear_correction"]
 
@@ -24,8 +25,6 @@ Floats = NDArray[np.float64]
 
 MOST_DOUBLE = 1 << 23
 """Gradients of all rows (64 MB) in double precision; of more, each is rounded to single."""
-
-_BLOCK = 1 << 16  # rows that are looked through at a time
 
 
 def linear_correction(residuals: Floats, pool: Pool) -> NDArray[Any]:
@@ -52,17 +51,11 @@ def linear_correction(residuals: Floats, pool: Pool) -> NDArray[Any]:
     gradients = np.empty(shape, dtype=np.float32 if single else np.float64)
     gradients[:, :, 0] = 1.0
     x = gradients[:, 0, 1:]
-    blocks: list[slice] = []
-    rough: Scaling | None = None
-    for block in pool.blocks():  # millions of rows are read once and written where they stay
-        own = block.matrix()
-        for part in cut(len(own), _BLOCK if single else max(len(own), 1)):
-            start = blocks[-1].stop if blocks else 0
-            blocks.append(slice(start, start + part.stop - part.start))
-            if single and rough is None:
-                rough = fit_scaling(_known(own[part]))
-            # Near 0 and 1, so that single precision loses next to nothing.
-            x[blocks[-1]] = own[part] if rough is None else rough.apply(own[part])
+    if single and not pool.unread:
+        _write_roughly(x, pool)
+        blocks = list(cut(n, BLOCK))
+    else:
+        blocks = _write(x, pool)
     _fill_unknown(x)
     scaling = fit_scaling_in_blocks(
         lambda: (x[rows].astype(np.float64, copy=False) for rows in blocks)
@@ -72,6 +65,24 @@ def linear_correction(residuals: Floats, pool: Pool) -> NDArray[Any]:
         gradients[rows, 1:, 1:] = x[rows, None]
         gradients[rows] *= residuals[rows, :, None]
     return gradients.reshape(n, -1)
+
+
+def _write(x: NDArray[Any], pool: Pool) -> list[slice]:
+    """Write the numbers of all rows where they stay; what was written at a time comes back."""
+    blocks: list[slice] = []
+    for block in pool.blocks():
+        start = blocks[-1].stop if blocks else 0
+        blocks.append(slice(start, start + len(block)))
+        x[blocks[-1]] = block.matrix()
+    return blocks
+
+
+def _write_roughly(x: NDArray[Any], pool: Pool) -> None:
+    """The same in single precision, which loses next to nothing of numbers near 0 and 1."""
+    rows = np.arange(len(pool))
+    rough = fit_scaling(_known(pool.take(rows[:BLOCK]).matrix()))
+    for block in as_they_lie(pool, rows, BLOCK):
+        x[block] = rough.apply(pool.take(block).matrix())
 
 
 def _known(x: Floats) -> Floats:
@@ -94,7 +105,7 @@ def correction_owners(pool: Pool) -> tuple[str | None, ...]:
 
 def _fill_unknown(x: NDArray[Any]) -> None:
     """Put the mean of the finite numbers of a column where a number is not finite."""
-    finite = [np.isfinite(x[rows]).all(axis=0) for rows in cut(len(x), _BLOCK)]
+    finite = [np.isfinite(x[rows]).all(axis=0) for rows in cut(len(x), BLOCK)]
     for j in np.flatnonzero(~np.logical_and.reduce(finite)):
         known = np.isfinite(x[:, j])
         means = np.where(known, x[:, j], 0.0) / max(int(known.sum()), 1)

@@ -38,6 +38,7 @@ from rdiv.row_blocks import cut
 from rdiv.samples.fitting_rows import folds_by_key, pool_rows_to_fit, unit_keys
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import places_among
+from rdiv.samples.row_passes import BLOCK, row_by_row
 
 __all__ = ["CrossFit", "FittedCrossFit", "fold_draws", "fold_of_rows", "fold_units"]
 
@@ -46,8 +47,6 @@ MOST_DRAWS = 3
 
 DRAWN_ROWS = 1000
 """Folds are drawn anew until this many rows were drawn: once from 501 rows on."""
-
-_BLOCK = 1 << 16  # rows that are judged at a time
 
 DRAWN_CELLS = 200_000
 """Or this many cells, so that a few rows of thousands of columns are fitted once as well."""
@@ -394,15 +393,20 @@ def _by_fold(pool: Pool, fold: NDArray[np.intp], numbers: Sequence[PerRow]) -> N
     """Numbers of every row of a pool, from the function of its fold."""
     if pool.in_partitions:
         return pool.over_blocks(_folds_of_block, list(numbers), fold=fold)
-    whole: NDArray[np.float64] | None = None
-    for k, of_fit in enumerate(numbers):
-        chosen = np.flatnonzero(fold == k)  # none of them may be in a part of a pool
-        for block in cut(len(chosen), _BLOCK):
-            part = of_fit(pool.take(chosen[block]))
-            whole = np.empty((len(pool), *part.shape[1:])) if whole is None else whole
-            whole[chosen[block]] = part
-    assert whole is not None
-    return whole
+
+    def of_rows(rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        found: NDArray[np.float64] | None = None
+        for k, of_fit in enumerate(numbers):
+            own = np.flatnonzero(fold[rows] == k)  # none of them may be in a part of a pool
+            for block in cut(len(own), BLOCK):
+                part = of_fit(pool.take(rows[own[block]]))
+                found = np.empty((len(rows), *part.shape[1:])) if found is None else found
+                found[own[block]] = part
+        assert found is not None
+        return found
+
+    # So many rows at a time that each fold has enough of them.
+    return row_by_row(pool, of_rows, step=len(numbers) * BLOCK)
 
 
 def _folds_of_block(

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from rdiv.errors import InputError, naming
 from rdiv.names import texts_of
 from rdiv.parallel.threads import one_thread
-from rdiv.row_blocks import cut
 from rdiv.samples.fitting_rows import pool_rows_to_fit
 from rdiv.samples.pool import Pool
+from rdiv.samples.row_passes import BLOCK, row_by_row
 
 __all__ = [
     "FittedModel",
@@ -321,15 +321,11 @@ def most_rows(model: object, fit_rows: int | None) -> int | None:
     return fit_rows if fit_rows is None or own is None else min(fit_rows, own)
 
 
-_BLOCK = 1 << 16
-
-
 def losses_in_blocks(fitted: FittedModel, pool: Pool) -> NDArray[np.float64]:
     """`losses_of`, of so many rows at a time that their numbers do not fill the memory."""
-    if len(pool) <= _BLOCK or pool.in_partitions:
+    if len(pool) <= BLOCK or pool.in_partitions:
         return losses_of(fitted, pool)
-    blocks = (np.arange(block.start, block.stop) for block in cut(len(pool), _BLOCK))
-    return np.concatenate([losses_of(fitted, pool.take(rows)) for rows in blocks])
+    return row_by_row(pool, lambda rows: losses_of(fitted, pool.take(rows)))
 
 
 def losses_of(fitted: FittedModel, pool: Pool) -> NDArray[np.float64]:

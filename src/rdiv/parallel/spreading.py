@@ -13,7 +13,7 @@ from rdiv.parallel.dask_client import check_scheduler, cluster_client, in_turn
 from rdiv.parallel.threads import one_thread
 from rdiv.parallel.workers import in_processes, in_threads, useful_jobs
 
-__all__ = ["Spread", "current_spread", "spread_over", "tile_by_tile"]
+__all__ = ["Spread", "block_by_block", "current_spread", "spread_over", "tile_by_tile"]
 
 Result = TypeVar("Result")
 
@@ -35,6 +35,29 @@ def current_spread() -> Spread | None:
 
 
 _cluster: ContextVar[Any] = ContextVar("cluster", default=None)
+_threads: ContextVar[int] = ContextVar("threads", default=1)
+
+
+def block_by_block(
+    call: Callable[..., Result], tasks: Sequence[tuple[Any, ...]]
+) -> Iterator[Result]:
+    """``call(*task)`` for every task, in their order, in as many threads as there are jobs.
+
+    Examples
+    --------
+    >>> print(list(block_by_block(pow, [(2, 3), (2, 4)])))
+    [8, 16]
+    """
+    threads = min(_threads.get(), len(tasks))
+    if threads <= 1:
+        yield from (call(*task) for task in tasks)
+        return
+    yield from in_threads(partial(_with_one_thread, call), tasks, threads)
+
+
+def _with_one_thread(call: Callable[..., Result], *task: Any) -> Result:
+    with one_thread():
+        return call(*task)
 
 
 def tile_by_tile(
@@ -63,12 +86,7 @@ def tile_by_tile(
     if client is None:
         yield from in_threads(lambda *task: call(pack(*task)), tasks, n_jobs)
         return
-    yield from in_turn(client, _on_one_thread, call, (pack(*task) for task in tasks))
-
-
-def _on_one_thread(call: Callable[[Any], Result], packed: Any) -> Result:
-    with one_thread():
-        return call(packed)
+    yield from in_turn(client, _with_one_thread, call, (pack(*task) for task in tasks))
 
 
 @contextmanager
@@ -89,8 +107,12 @@ def spread_over(n_jobs: int | None, scheduler: str | None) -> Iterator[None]:
     """
     if scheduler is None:
         jobs = useful_jobs(n_jobs)
-        with _set(partial(_processes, jobs) if jobs > 1 else None):
-            yield
+        token = _threads.set(jobs)
+        try:
+            with _set(partial(_processes, jobs) if jobs > 1 else None):
+                yield
+        finally:
+            _threads.reset(token)
         return
     if n_jobs not in (None, 1):
         raise InputError(f"choose n_jobs or scheduler, got n_jobs={n_jobs} and {scheduler!r}.")

@@ -77,8 +77,11 @@ def rows_to_fit(
     rows, words, hashes = _below(keys, numbers, share * _SPARE)
     if len(rows) < most:
         rows, words, hashes = _below(keys, numbers, 1.0)
-    # Of two rows with one hash the smaller key goes first.
-    return np.sort(rows[np.lexsort((words, hashes))[:most]])
+    last = np.partition(hashes, most - 1)[most - 1]
+    tied = np.flatnonzero(hashes == last)  # of rows with one hash the smaller keys go first
+    below = np.flatnonzero(hashes < last)
+    chosen = tied[np.argsort(words[tied], kind="stable")[: most - len(below)]]
+    return np.sort(rows[np.concatenate([below, chosen])])
 
 
 def _below(

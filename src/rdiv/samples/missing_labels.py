@@ -207,7 +207,12 @@ def _designs_of(designs: tuple[Design, Design], rows: NDArray[np.intp]) -> tuple
 
 
 def _missing_in(frame: Frame, name: str) -> NDArray[np.bool_]:
-    return missing_values(np.array(python_values(frame[name]), dtype=object))
+    import narwhals.stable.v2 as nw
+
+    column = frame[name]
+    if column.dtype == nw.String:
+        return np.asarray(column.is_null().to_numpy(), dtype=bool)
+    return missing_values(np.array(python_values(column), dtype=object))
 
 
 def _refuse_missing(missing: NDArray[np.bool_], what: str) -> None:

@@ -124,10 +124,9 @@ def _fits_a_float(whole: NDArray[Any]) -> NDArray[np.bool_]:
 
 def text_words(values: Iterable[object]) -> NDArray[np.uint64]:
     """Words of one column of labels or text, ``(n, 1)``; None is a value of its own."""
-    codes: dict[object, int] = {}
-    coded = [codes.setdefault(value, len(codes)) for value in values]
-    levels = [_text_word(level) for level in codes]
-    return np.array(levels, dtype=np.uint64)[np.array(coded, dtype=np.intp)][:, None]
+    cells = list(values)
+    words = {level: _text_word(level) for level in dict.fromkeys(cells)}
+    return np.fromiter(map(words.__getitem__, cells), np.uint64, len(cells))[:, None]
 
 
 def sorted_digest(keys: Keys, among: Places | None = None) -> int:

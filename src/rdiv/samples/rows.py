@@ -322,3 +322,9 @@ class TableRows:
     def columnwise(self) -> FrameRows:
         """These rows, a column at a time."""
         return self.table.whole if self.picked is None else self.table.whole[self.picked]
+
+    def places(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Where some of these rows lie in the frame."""
+        picked = rows if self.picked is None else self.picked[rows]
+        order = None if self.table.kept else self.table.whole.order
+        return picked if order is None else order[picked]

@@ -62,7 +62,10 @@ def missing_values(values: NDArray[Any]) -> NDArray[np.bool_]:
     [False  True]
     """
     if values.dtype.kind == "O":
-        return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
+        cells = values.tolist()
+        if _all_text(cells):
+            return np.zeros(len(cells), dtype=bool)
+        return np.array([_is_missing(value) for value in cells], dtype=bool)
     return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
 
 
@@ -92,9 +95,15 @@ def _one_column(y: Any) -> NDArray[Any]:
     reader = next((name for name in ("to_pylist", "to_list") if hasattr(y, name)), None)
     with naming("reading the target", "give one number or label per row"):
         cells = list(y) if reader is None else list(getattr(y, reader)())
-    mixed = any(_is_missing(cell) for cell in cells)  # numpy would spell a missing label "nan"
+    # numpy would spell a missing label "nan"
+    mixed = not _all_text(cells) and any(_is_missing(cell) for cell in cells)
     with naming("reading the target", "give one number or label per row"):
         return np.asarray(cells, dtype=object) if mixed else np.asarray(cells)
+
+
+def _all_text(cells: list[Any]) -> bool:
+    """Whether no cell can be missing because all are text; far faster than a look at each."""
+    return set(map(type, cells)) == {str}
 
 
 def _is_missing(value: Any) -> bool:
