@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,11 @@ class Book:
         some = [x for x in self.of(table) if tuple(x[name] for name in names) == wanted]
         return max(some, key=lambda line: line["trials"], default=None)
 
+    def script(self, method: str) -> dict[str, Line]:
+        """Lines of a test of the digits that the MNIST script prepares, by how, at its N = 200."""
+        some = [x for x in self.of("mnist") if (x["part"], x["method"]) == ("script", method)]
+        return {x["cell"].partition(", N = ")[0]: x for x in some if x["tested"] == 100}
+
     def of(self, table: str) -> list[Line]:
         """Lines of a table of powers at level 0.05."""
         return [x for x in self.lines.get(table, []) if x["alpha"] == 0.05]
@@ -83,6 +89,23 @@ def of(line: Line) -> str:
 def versus(r: Line, other: Line) -> str:
     """Rejections by R-Div and by another test of the same draws."""
     return f"{r['rejections']} / {other['rejections']} of {r['trials']}"
+
+
+def series(pairs: Sequence[tuple[Line, Line]], where: Callable[[Line], object]) -> str:
+    """Rejections of several pairs of tests, and where each is; of as many trials at a time.
+
+    Examples
+    --------
+    >>> r, h = {"rejections": 7, "trials": 40, "n_p": 500}, {"rejections": 38, "trials": 40}
+    >>> print(series([(r, h), (r | {"n_p": 900}, h)], lambda line: line["n_p"]))
+    7 / 38, 7 / 38 of 40 at 500, 900
+    """
+    texts = []
+    for trials in dict.fromkeys(r["trials"] for r, _ in pairs):
+        some = [(r, other) for r, other in pairs if r["trials"] == trials]
+        counts = ", ".join(f"{r['rejections']} / {other['rejections']}" for r, other in some)
+        texts.append(f"{counts} of {trials} at {', '.join(str(where(r)) for r, _ in some)}")
+    return ", ".join(texts)
 
 
 def mean(line: Line) -> str:
