@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rdiv.reproduction.power_page import LEAST_TRIALS
 from rdiv.reproduction.running import command
 from rdiv.reproduction.tables.overfitting import t_interval
 
@@ -38,20 +39,27 @@ class Book:
     def pick(
         self, table: str, method: str, cell: str, *, model: str = KDE, resamples: int = 99
     ) -> Line | None:
-        """The line of a test of all rows in a cell; of several the one with most trials."""
+        """The line of a test of all rows in a cell; of several the one with most trials.
+
+        Lines with too few trials for a verdict do not count.
+        """
         wanted = (method, cell, model, resamples, "whole")
         names = ("method", "cell", "model", "resamples", "protocol")
-        some = [x for x in self.of(table) if tuple(x[name] for name in names) == wanted]
+        some = [x for x in self.judged(table) if tuple(x[name] for name in names) == wanted]
         return max(some, key=lambda line: line["trials"], default=None)
 
     def script(self, method: str) -> dict[str, Line]:
         """Lines of a test of the digits that the MNIST script prepares, by how, at its N = 200."""
-        some = [x for x in self.of("mnist") if (x["part"], x["method"]) == ("script", method)]
+        some = [x for x in self.judged("mnist") if (x["part"], x["method"]) == ("script", method)]
         return {x["cell"].partition(", N = ")[0]: x for x in some if x["tested"] == 100}
 
     def of(self, table: str) -> list[Line]:
         """Lines of a table of powers at level 0.05."""
         return [x for x in self.lines.get(table, []) if x["alpha"] == 0.05]
+
+    def judged(self, table: str) -> list[Line]:
+        """Lines of a table at level 0.05 with enough trials for a verdict."""
+        return [x for x in self.of(table) if min(x["trials"], x["null_trials"]) >= LEAST_TRIALS]
 
     def cells(self, table: str) -> list[str]:
         """Cells of a table at level 0.05."""
@@ -60,7 +68,7 @@ class Book:
     def pair(self, table: str, cell: str, model: str, other: str) -> tuple[Line, Line] | None:
         """R-Div and another test at the same rows, permutations and trials, if both are there."""
         keys = ("cell", "model", "resamples", "tested", "trials", "protocol")
-        here = [x for x in self.of(table) if (x["cell"], x["model"]) == (cell, model)]
+        here = [x for x in self.judged(table) if (x["cell"], x["model"]) == (cell, model)]
         found = [
             (r, x)
             for r in here

@@ -26,7 +26,7 @@ from tools.results_book import (
     versus,
 )
 
-from rdiv.reproduction.power_page import LEAST_TRIALS, spread
+from rdiv.reproduction.power_page import spread
 from rdiv.reproduction.running import command
 from rdiv.reproduction.tables.higgs import PAPER as HIGGS
 from rdiv.reproduction.tables.mnist import PREPARED
@@ -145,7 +145,7 @@ def higgs_rank(book: Book) -> Statement | None:
         return None
     others = [
         x
-        for x in book.of("higgs")
+        for x in book.judged("higgs")
         if (x["cell"], x["resamples"]) == ("1000", r["resamples"])
         and x["method"] not in ("R-Div", "H-Div (max)", *BEYOND)
         and x["model"] != SCOTT
@@ -212,7 +212,6 @@ def _hdgm(
 ) -> tuple[list[tuple[Line, Line]], bool]:
     """R-Div and H-Div in some cells with one model, and whether R-Div is shown to be behind."""
     found = [pair for cell in cells if (pair := book.pair(*cell, model, "H-Div")) is not None]
-    found = [(r, h) for r, h in found if r["trials"] >= LEAST_TRIALS]
     return found, any(h["low"] > r["high"] for r, h in found)
 
 
@@ -297,7 +296,7 @@ def overfitting_sup(book: Book) -> Statement | None:
 def mnist(book: Book) -> Statement | None:
     """From the trials of the part `script`, or before they are there from those of overfitting."""
     r, score = (book.script(method) for method in ("R-Div", "score"))
-    if set(r) == set(PREPARED) and min(x["trials"] for x in r.values()) >= LEAST_TRIALS:
+    if set(r) == set(PREPARED):
         first = next(iter(r.values()))
         said = [f"{x['rejections']} / {score[how]['rejections']} {how}" for how, x in r.items()]
         place = f"{first['tested']} a side, {first['trials']} trials"
@@ -328,9 +327,9 @@ def supervised(book: Book) -> Statement | None:
     pairs = [
         (r, h)
         for table in SUPERVISED
-        for h in book.of(table)
+        for h in book.judged(table)
         if h["method"] == "H-Div"
-        for r in book.of(table)
+        for r in book.judged(table)
         if r["method"] == "R-Div"
         if all(r[key] == h[key] for key in ("cell", "model", "resamples", "tested", "trials"))
     ]

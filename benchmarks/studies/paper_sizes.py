@@ -11,7 +11,8 @@ goes on where it stopped, also after a kill. Every finished draw is a line of a 
 processor seconds it took, from which ``--plan`` says what is left; ``--pilot`` makes draws of
 every cell until it has two. A draw is the one that ``rdiv reproduce TABLE --scale paper --part PART
 --sizes ...`` makes with the same seed. ``--page`` writes what is there, finished or not, into
-docs/measured/results. Needs the data files in the folder that RDIV_DATA names.
+docs/measured/results, powers from 20 trials on. Needs the data files in the folder that RDIV_DATA
+names.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from benchmarks.studies.paper_work import Found, Key, Work, work_of
 from rdiv.errors import InputError
 from rdiv.parallel.workers import in_processes, useful_jobs
 from rdiv.reproduction import Line, Run
+from rdiv.reproduction.power_page import LEAST_TRIALS
 from rdiv.reproduction.protocol import Scale
 from rdiv.studies.journal import Journal
 
@@ -133,6 +135,9 @@ def main(arguments: list[str] | None = None, jobs: Sequence[Job] = JOBS) -> int:
         "--only", action="append", default=[], metavar="NAME", help="jobs whose names begin so"
     )
     parser.add_argument("--trials", type=int, help="at most so many trials a cell, for now")
+    parser.add_argument(
+        "--least", type=int, default=LEAST_TRIALS, help="trials of a row of powers on the page"
+    )
     parser.add_argument("--rows", type=Path, default=FOLDER, help="folder of the journals")
     args = parser.parse_args(arguments)
     try:
@@ -140,7 +145,7 @@ def main(arguments: list[str] | None = None, jobs: Sequence[Job] = JOBS) -> int:
         if args.plan:
             print("\n".join(plan(chosen, args.rows)))
         elif args.page:
-            write_page(lines_of(chosen, args.rows))
+            write_page(lines_of(chosen, args.rows, args.least))
         else:
             run(chosen, args)
     except InputError as error:
@@ -302,13 +307,17 @@ def plan(jobs: Sequence[Job], folder: Path) -> Iterator[str]:
     yield f"together {spent:.1f} processor hours done, {left:.1f} left"
 
 
-def lines_of(jobs: Sequence[Job], folder: Path) -> dict[str, list[Line]]:
-    """The lines of every table from what the journals hold."""
+def lines_of(jobs: Sequence[Job], folder: Path, least: int = 1) -> dict[str, list[Line]]:
+    """The lines of every table from what the journals hold; powers from a number of trials on."""
     found: dict[str, list[Line]] = {}
     for job in jobs:
         lines = job.work().lines(read(job, folder))
-        if lines:
-            found.setdefault(job.table, []).extend(lines)
+        enough = [x for x in lines if "cell" not in x or x["trials"] >= least]
+        if len(enough) < len(lines):
+            left_out = len(lines) - len(enough)
+            print(f"{job.name}: {left_out} of {len(lines)} rows have fewer than {least} trials")
+        if enough:
+            found.setdefault(job.table, []).extend(enough)
     return found
 
 

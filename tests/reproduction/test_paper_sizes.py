@@ -111,6 +111,9 @@ def test_a_page_of_half_finished_jobs_says_how_many_trials_it_has(
     rows = ["--rows", str(tmp_path / "journals")]
     assert main([*rows, "--only", "size", "--trials", "1"], TINY) == 0
     assert main([*rows, "--page"], TINY) == 0
+    assert "size: 6 of 6 rows have fewer than 20 trials" in capsys.readouterr().out
+    rows += ["--least", "1"]
+    assert main([*rows, "--page"], TINY) == 0
     assert "6 lines of 1 tables" in capsys.readouterr().out
     page = (tmp_path / "results.md").read_text(encoding="utf-8")
     assert "Part `gmm-one-fit` at smoke scale has 1 of its 2 trials a cell." in page

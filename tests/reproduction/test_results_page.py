@@ -321,6 +321,17 @@ def test_hdgm_is_judged_by_both_readings_of_n_and_few_trials_say_nothing() -> No
     assert hdgm_dimension(Book({"hdgm-dimension": few})) is None
 
 
+def test_a_size_with_few_trials_takes_no_part_in_a_verdict() -> None:
+    lines = lines_of("higgs", R_Div=1.0)
+    found = higgs_larger(Book({"higgs": lines}))
+    assert found is not None
+    assert "N = 2000, 3000, 5000" in found.claim
+    begun = [x | {"trials": 19} if x["cell"] == "5000" else x for x in lines]
+    found = higgs_larger(Book({"higgs": begun}))
+    assert found is not None
+    assert found.claim.endswith("N = 2000, 3000")
+
+
 def test_a_line_with_more_trials_takes_the_place_of_one_of_another_scale() -> None:
     (line,) = [x for x in lines_of("blob") if x["part"] == "repeats"][:1]
     small = line | {"part": "one-fit", "trials": 100}
