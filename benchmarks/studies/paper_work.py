@@ -117,7 +117,7 @@ class PowerWork:
         return partial(_tested, replace(self.study, sources=loaded), list(self.part.sources))
 
     def cell(self, key: Key) -> str:
-        return f"{key['source']}, {key['n']}"
+        return f"{key['source']}, {key['n']}, {key['null']}"  # a refit test may stop early
 
     def trial(self, key: Key) -> int:
         return int(key["repeat"] * self.part.trials + key["trial"])

@@ -95,12 +95,11 @@ def test_the_plan_has_what_is_done_and_left(
     assert last.startswith("together 0.0 processor hours done")
 
 
-def test_few_draws_count_without_the_longest() -> None:
+def test_a_cell_without_draws_is_expected_to_cost_what_the_others_do() -> None:
     pace = Pace(7.0)
-    assert pace.expected("a") == 7.0
-    pace.seconds["a"] += [1.0, 5.0]
-    assert pace.expected("a") == 1.0
-    assert pace.expected("b") == 1.0, "as the cells that are known"
+    assert pace.expected("a") == 7.0, "before any draw it is the guess of the part"
+    pace.seconds["a"] += [1.0, 2.0]
+    assert (pace.expected("a"), pace.expected("b")) == (1.5, 1.5)
 
 
 def test_a_page_of_half_finished_jobs_says_how_many_trials_it_has(
