@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rdiv.reproduction.power_page import LEAST_TRIALS
 from rdiv.reproduction.running import command
 from rdiv.reproduction.tables.overfitting import t_interval
 
@@ -37,15 +39,27 @@ class Book:
     def pick(
         self, table: str, method: str, cell: str, *, model: str = KDE, resamples: int = 99
     ) -> Line | None:
-        """The line of a test of all rows in a cell; of several the one with most trials."""
+        """The line of a test of all rows in a cell; of several the one with most trials.
+
+        Lines with too few trials for a verdict do not count.
+        """
         wanted = (method, cell, model, resamples, "whole")
         names = ("method", "cell", "model", "resamples", "protocol")
-        some = [x for x in self.of(table) if tuple(x[name] for name in names) == wanted]
+        some = [x for x in self.judged(table) if tuple(x[name] for name in names) == wanted]
         return max(some, key=lambda line: line["trials"], default=None)
+
+    def script(self, method: str) -> dict[str, Line]:
+        """Lines of a test of the digits that the MNIST script prepares, by how, at its N = 200."""
+        some = [x for x in self.judged("mnist") if (x["part"], x["method"]) == ("script", method)]
+        return {x["cell"].partition(", N = ")[0]: x for x in some if x["tested"] == 100}
 
     def of(self, table: str) -> list[Line]:
         """Lines of a table of powers at level 0.05."""
         return [x for x in self.lines.get(table, []) if x["alpha"] == 0.05]
+
+    def judged(self, table: str) -> list[Line]:
+        """Lines of a table at level 0.05 with enough trials for a verdict."""
+        return [x for x in self.of(table) if min(x["trials"], x["null_trials"]) >= LEAST_TRIALS]
 
     def cells(self, table: str) -> list[str]:
         """Cells of a table at level 0.05."""
@@ -54,7 +68,7 @@ class Book:
     def pair(self, table: str, cell: str, model: str, other: str) -> tuple[Line, Line] | None:
         """R-Div and another test at the same rows, permutations and trials, if both are there."""
         keys = ("cell", "model", "resamples", "tested", "trials", "protocol")
-        here = [x for x in self.of(table) if (x["cell"], x["model"]) == (cell, model)]
+        here = [x for x in self.judged(table) if (x["cell"], x["model"]) == (cell, model)]
         found = [
             (r, x)
             for r in here
@@ -83,6 +97,23 @@ def of(line: Line) -> str:
 def versus(r: Line, other: Line) -> str:
     """Rejections by R-Div and by another test of the same draws."""
     return f"{r['rejections']} / {other['rejections']} of {r['trials']}"
+
+
+def series(pairs: Sequence[tuple[Line, Line]], where: Callable[[Line], object]) -> str:
+    """Rejections of several pairs of tests, and where each is; of as many trials at a time.
+
+    Examples
+    --------
+    >>> r, h = {"rejections": 7, "trials": 40, "n_p": 500}, {"rejections": 38, "trials": 40}
+    >>> print(series([(r, h), (r | {"n_p": 900}, h)], lambda line: line["n_p"]))
+    7 / 38, 7 / 38 of 40 at 500, 900
+    """
+    texts = []
+    for trials in dict.fromkeys(r["trials"] for r, _ in pairs):
+        some = [(r, other) for r, other in pairs if r["trials"] == trials]
+        counts = ", ".join(f"{r['rejections']} / {other['rejections']}" for r, other in some)
+        texts.append(f"{counts} of {trials} at {', '.join(str(where(r)) for r, _ in some)}")
+    return ", ".join(texts)
 
 
 def mean(line: Line) -> str:

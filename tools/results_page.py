@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,7 +24,7 @@ from tools.results_claims import statements, summary, tally  # noqa: E402
 from tools.results_evidence import evidence, withdrawn  # noqa: E402
 
 from rdiv.reproduction import BY_NAME  # noqa: E402
-from rdiv.reproduction.parts import rows_tested  # noqa: E402
+from rdiv.reproduction.parts import Part, rows_tested  # noqa: E402
 from rdiv.reproduction.power_table import PowerTable, rate_and_interval  # noqa: E402
 from rdiv.reproduction.protocol import SCALES  # noqa: E402
 from rdiv.reproduction.running import as_csv, command, read_csv  # noqa: E402
@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Write or check the page; 1 when it is stale."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--take", type=Path, help="folder of laptop runs, one folder a table")
+    parser.add_argument("--take", type=Path, help="folder of runs, one folder a table")
     args = parser.parse_args(arguments)
     if args.take:
         take(args.take)
@@ -86,13 +86,42 @@ def main(arguments: list[str] | None = None) -> int:
 
 def take(folder: Path) -> None:
     """Add the lines of finished runs, of any scale, to those that are there."""
-    FOLDER.mkdir(exist_ok=True)
     for path in sorted(folder.glob("*/*.csv")):
         if path.stem in BY_NAME:
-            target = FOLDER / path.name
-            old = read_csv(target) if target.exists() else []
-            merged = ordered(path.stem, joined(old, read_csv(path)))
-            target.write_text(as_csv(merged), encoding="utf-8")
+            add(path.stem, read_csv(path))
+
+
+def add(name: str, lines: Sequence[Line]) -> None:
+    """Add lines of a table to its file; of doubles the ones with most trials are kept."""
+    FOLDER.mkdir(exist_ok=True)
+    target = FOLDER / f"{name}.csv"
+    old = read_csv(target) if target.exists() else []
+    kept = without_doubles(joined(old, lines))
+    target.write_text(as_csv(ordered(name, kept)), encoding="utf-8")
+
+
+def without_doubles(lines: Sequence[Line]) -> list[Line]:
+    """Of lines of one test at one place, those of the scale that has most trials there.
+
+    The same seed makes the same draws at every scale, so that the others add nothing. Parts of
+    one scale stay beside each other; scales of noisy labels differ in all they do.
+    """
+    best: dict[tuple[object, ...], Line] = {}
+    for line in lines:
+        place = _place(line)
+        best[place] = max(best.get(place, line), line, key=_weight)
+    return [x for x in lines if best[_place(x)]["scale"] == x["scale"]]
+
+
+def _place(line: Line) -> tuple[object, ...]:
+    """What is measured, wherever: without the scale and the part of a table of powers."""
+    left_out = ("scale", "part") if "cell" in line else () if "share" in line else ("scale",)
+    return tuple(line.get(name) for name in KEYS if name not in left_out)
+
+
+def _weight(line: Line) -> tuple[int, int]:
+    trials = line["draws"] if "draws" in line else line["trials"]
+    return trials, SCALES.index(line["scale"])
 
 
 def joined(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
@@ -194,17 +223,35 @@ def anchor(title: str) -> str:
 
 
 def unmeasured(name: str, lines: Sequence[Line]) -> Iterator[str]:
-    """Parts of a table at the scales of its lines that have no line yet, with their commands."""
+    """What the scales of the lines have that was not measured, or not to the end.
+
+    Parts without a line have their command. What nobody asked for at the paper's scale is its own
+    plan, so that scale has only parts that were begun.
+    """
     table = BY_NAME[name]
     if not isinstance(table, PowerTable):
         return
     for scale, seed in dict.fromkeys((line["scale"], line["seed"]) for line in lines):
-        there = {line["part"] for line in lines if line["scale"] == scale}
-        parts = [part.name for part in table.scales[scale].parts if part.name not in there]
-        if parts:
+        planned = {part.name: part for part in table.scales[scale].parts}
+        some = [line for line in lines if line["scale"] == scale]
+        there = {line["part"] for line in some}
+        parts = [part for part in planned if part not in there]
+        if parts and scale != "paper":
             paired = any(part.endswith("one-fit-19") for part in parts)
             why = ", so H-Div with 19 permutations is not compared here" if paired else ""
             yield f"Not measured yet{why}: `{command(name, scale, seed, parts)}`."
+            yield ""
+        yield from unfinished(scale, planned, some)
+
+
+def unfinished(scale: str, planned: Mapping[str, Part], lines: Sequence[Line]) -> Iterator[str]:
+    """Parts whose rows have fewer trials than the plan of their scale."""
+    for name, part in planned.items():
+        counts = {min(x["trials"], x["null_trials"]) for x in lines if x["part"] == name}
+        full = part.trials * part.repeats
+        if counts and min(counts) < full:
+            span = " to ".join(map(str, sorted({min(counts), max(counts)})))
+            yield f"Part `{name}` at {scale} scale has {span} of its {full} trials a cell."
             yield ""
 
 

@@ -72,7 +72,11 @@ def test_files_and_document(run: Run, tmp_path: Path, monkeypatch: pytest.Monkey
         ((*SMOKE, "--jobs", "2", "--scheduler", "local:2"), "choose one of them."),
         ((*SMOKE, "--part", "learners"), "unknown part of hdgm-size at smoke scale 'learners';"),
         ((*SMOKE, "--sizes", "many"), "--sizes are whole numbers separated by commas"),
-        (("reproduce", "noisy-pair", "--part", "x"), "noisy-pair is measured as a whole;"),
+        (
+            ("reproduce", "noisy-pair", "--part", "x"),
+            "unknown part of noisy-pair at smoke scale 'x'",
+        ),
+        (("reproduce", "noisy-pair", "--sizes", "9"), "belongs to the parts of noisy-pair;"),
         (("reproduce", "overfitting", "--sizes", "9"), "as the script; leave out --sizes."),
     ],
 )

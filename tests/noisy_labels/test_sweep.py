@@ -75,6 +75,8 @@ def test_precision_and_recall_meet_where_as_many_rows_are_noisy_as_are_wrong() -
         assert row["precision_clean"] * (1 - row["share"]) == pytest.approx(
             row["recall_clean"] * (1 - wrong)
         )
+        right = row["recall_clean"] * (1 - wrong) + row["recall_noisy"] * wrong
+        assert row["detection_accuracy"] == pytest.approx(right)
     assert len({row["pretrained"] for row in found.rows if row["trial"] == 0}) == 1
 
 

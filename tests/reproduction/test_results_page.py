@@ -26,6 +26,7 @@ from tools.results_claims import (
     higgs_power,
     higgs_rank,
     levels,
+    mnist,
     noisy,
     overfitting_gap,
     statements,
@@ -75,7 +76,7 @@ def test_an_untouched_page_passes(copy: Path) -> None:
     assert "Not measured yet: `higgs`" in page
 
 
-@pytest.mark.parametrize("old", ["of 3 |", "of 1 |", "of 3 at"])
+@pytest.mark.parametrize("old", ["of 3 |", "of 1 |", "true nulls"])
 def test_a_number_edited_on_the_page_fails(
     copy: Path, capsys: pytest.CaptureFixture[str], old: str
 ) -> None:
@@ -266,6 +267,81 @@ def test_gains_of_three_trials_are_weighed_by_t_with_two_degrees_of_freedom() ->
     assert found is not None
     assert "pair flips at gamma = 0.1, 0.2" in found.found
     assert "3 trials" in found.found
+
+
+def test_noisy_labels_are_judged_by_networks_that_fit_them_once_both_kinds_have_them() -> None:
+    names = ("noisy-symmetric", "noisy-pair")
+    book = Book({name: read_csv(results_page.FOLDER / f"{name}.csv") for name in names})
+    book = Book({n: [x for x in lines if x["part"] == "sweep"] for n, lines in book.lines.items()})
+    numbers = {"gain": 0.1, "gain_se": 0.01, "trials": 5, "diverged": 0, "scale": "paper"}
+    for name in names:
+        before = noisy(book)
+        assert before is not None
+        assert "3 trials of 2000 images and 8 epochs" in before.found
+        line = book.lines[name][0] | numbers
+        book.lines[name].append(line | {"part": "memorises", "method": "weighted", "share": 0.4})
+    found = noisy(book)
+    assert found is not None
+    assert "5 trials of 1000 images and 100 epochs" in found.found
+    assert "tried at gamma = 0.4, gains for symmetric flips at gamma = 0.4" in found.found
+
+
+def test_the_power_of_mnist_is_that_of_the_part_with_the_settings_of_the_script() -> None:
+    table = BY_NAME["mnist"]
+    assert isinstance(table, PowerTable)
+    part = next(part for part in table.scales["paper"].parts if part.name == "script")
+    rng = np.random.default_rng(0)
+    lines = [
+        _line(table, part, 100, source, 0.05, method, test, 0.9, rng)
+        for source in part.sources
+        for method, test in part.tests.items()
+    ]
+    found = mnist(Book({"mnist": lines}))
+    assert found is not None
+    assert found.found.startswith("on stand-in GAN digits, 100 a side, 100 trials, the script's")
+    assert "nothing differs" in found.found
+    few = [line | {"trials": 19} for line in lines]
+    assert mnist(Book({"mnist": few})) is None
+
+
+def test_hdgm_is_judged_by_both_readings_of_n_and_few_trials_say_nothing() -> None:
+    lines = lines_of("hdgm-dimension", H_Div=0.9)
+    large = [x for x in lines if x["n_p"] == 2000 and x["part"] == "one-fit-large"]
+    double = [
+        x | {"n_p": 4000, "tested": 4000, "cell": x["cell"].replace("4000", "8000")} for x in large
+    ]
+    double = [x | {"cell": x["cell"].replace("2000", "4000")} for x in double]
+    found = hdgm_dimension(Book({"hdgm-dimension": large + double}))
+    assert found is not None
+    assert "4 / 36, 4 / 36 of 40 at d = 3, 10 with a kernel density; at 4000 rows" in found.found
+    assert found.verdict == FALLS
+    even = [x | counted("", 40, 40) for x in double]
+    assert verdict_of(hdgm_dimension, "hdgm-dimension", large + even) == OPEN
+    few = [x | {"trials": 19} for x in large]
+    assert hdgm_dimension(Book({"hdgm-dimension": few})) is None
+
+
+def test_a_size_with_few_trials_takes_no_part_in_a_verdict() -> None:
+    lines = lines_of("higgs", R_Div=1.0)
+    found = higgs_larger(Book({"higgs": lines}))
+    assert found is not None
+    assert "N = 2000, 3000, 5000" in found.claim
+    begun = [x | {"trials": 19} if x["cell"] == "5000" else x for x in lines]
+    found = higgs_larger(Book({"higgs": begun}))
+    assert found is not None
+    assert found.claim.endswith("N = 2000, 3000")
+
+
+def test_a_line_with_more_trials_takes_the_place_of_one_of_another_scale() -> None:
+    (line,) = [x for x in lines_of("blob") if x["part"] == "repeats"][:1]
+    small = line | {"part": "one-fit", "trials": 100}
+    larger = line | {"scale": "paper", "trials": 1000}
+    kept = results_page.without_doubles([small, line, larger])
+    assert kept == [larger], "as many trials at the larger scale"
+    begun = larger | {"trials": 60}
+    assert results_page.without_doubles([small, line, begun]) == [small, line]
+    other = larger | {"n_p": 91}
+    assert results_page.without_doubles([line, other]) == [line, other]
 
 
 def test_false_alarms_are_said() -> None:

@@ -29,7 +29,7 @@ from rdiv.studies.journal import resume_map
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["NoiseSweep", "noise_sweep"]
+__all__ = ["NoiseSweep", "Sweep", "noise_sweep"]
 
 Row = dict[str, Any]
 Rows = tuple[NDArray[Any], NDArray[Any]]
@@ -42,9 +42,11 @@ class NoiseSweep:
     Parameters
     ----------
     rows : list of dict
-        Each with ``kind rate trial share objective pretrained retrained precision_clean
-        recall_clean precision_noisy recall_noisy discrepancy note``. Accuracies are of clean test
-        rows; ``retrained`` is None where training diverged, and ``note`` says so.
+        Each with ``kind rate trial share objective pretrained retrained detection_accuracy
+        precision_clean recall_clean precision_noisy recall_noisy discrepancy note``.
+        ``pretrained`` and ``retrained`` are accuracies on clean test rows, ``detection_accuracy``
+        is the share of training rows that are in the right part; ``retrained`` is None where
+        training diverged, and ``note`` says so.
 
     Examples
     --------
@@ -175,7 +177,7 @@ def noise_sweep(
     for name in objectives:
         chosen_from(OBJECTIVES, name, "objective")
     network = as_model(ResNet18() if model is None else model)
-    sweep = _Sweep(train, test, kind, rate, network, n_train, seed)
+    sweep = Sweep(train, test, kind, rate, network, n_train, seed)
     keys = [sweep.key(*cell) for cell in product(range(trials), shares, objectives)]
     rows = resume_map(
         sweep,
@@ -189,8 +191,16 @@ def noise_sweep(
 
 
 @dataclass(frozen=True, eq=False)
-class _Sweep:
-    """The data and settings of all trials; a function from a key to its row."""
+class Sweep:
+    """The data and settings of all trials; a function from a key to its row.
+
+    Parameters
+    ----------
+    train, test, kind, rate, model, n_train, seed
+        See `noise_sweep`.
+    latest : dict
+        The trial that this process pretrained last.
+    """
 
     train: Rows
     test: Rows
@@ -232,7 +242,7 @@ class _Sweep:
 class _Pretrained:
     """One trial after pretraining: what every share and objective starts from."""
 
-    sweep: _Sweep
+    sweep: Sweep
     trial: int
     pool: Pool
     test: Pool
@@ -276,7 +286,7 @@ def accuracy(fitted: Any, pool: Pool) -> float:
     return float((class_probabilities(fitted, pool).argmax(axis=1) == pool.y).mean())
 
 
-def _pretrain(sweep: _Sweep, trial: int) -> _Pretrained:
+def _pretrain(sweep: Sweep, trial: int) -> _Pretrained:
     rng = _stream(sweep.seed, trial, 0)
     (x, labels), test = sweep.train, sweep.test
     labels = check_labels(labels)
@@ -295,12 +305,13 @@ def _pretrain(sweep: _Sweep, trial: int) -> _Pretrained:
 
 
 def _detection(noisy: NDArray[np.bool_], wrong: NDArray[np.bool_]) -> dict[str, float]:
-    """Precision and recall of both parts."""
+    """The share of rows in the right part, and precision and recall of both parts."""
 
     def share(hits: NDArray[np.bool_], of: NDArray[np.bool_]) -> float:
         return float(hits.sum() / max(of.sum(), 1))
 
     return {
+        "detection_accuracy": float((noisy == wrong).mean()),
         "precision_clean": share(~noisy & ~wrong, ~noisy),
         "recall_clean": share(~noisy & ~wrong, ~wrong),
         "precision_noisy": share(noisy & wrong, noisy),
@@ -315,6 +326,7 @@ def _stream(seed: int, trial: int, stage: int) -> np.random.Generator:
 _NUMBERS = (
     "pretrained",
     "retrained",
+    "detection_accuracy",
     "precision_clean",
     "recall_clean",
     "precision_noisy",
@@ -330,8 +342,8 @@ def _mean(rows: Sequence[Mapping[str, Any]]) -> Row:
     trained = [row for row in rows if row["retrained"] is not None]
     gains = [row["retrained"] - row["pretrained"] for row in trained]
     for name in (*_NUMBERS, "gain"):
-        found = gains if name == "gain" else [row[name] for row in rows if row[name] is not None]
-        values = np.array(found, dtype=np.float64)
+        found = gains if name == "gain" else [row.get(name) for row in rows]  # old rows lack some
+        values = np.array([value for value in found if value is not None], dtype=np.float64)
         cell[name] = float(values.mean()) if len(values) else None
         many = len(values) > 1
         cell[f"{name}_se"] = float(values.std(ddof=1) / len(values) ** 0.5) if many else None

@@ -206,10 +206,8 @@ def narrowed(table: Table, scale: Scale, parts: Sequence[str], sizes: Sequence[i
     Examples
     --------
     >>> from rdiv.reproduction import BY_NAME
-    >>> narrowed(BY_NAME["noisy-pair"], "smoke", ["one-fit"], [])
-    Traceback (most recent call last):
-    ...
-    rdiv.errors.InputError: noisy-pair is measured as a whole; leave out --part and --sizes.
+    >>> print(narrowed(BY_NAME["noisy-pair"], "smoke", ["memorises"], []).parts)
+    ('memorises',)
     """
     if not parts and not sizes:
         return table

@@ -49,6 +49,12 @@ def _repeats(sizes: tuple[int, ...], trials: int, repeats: int, seconds: float) 
     return replace(part, repeats=repeats)
 
 
+def _mixture_repeats(sizes: tuple[int, ...], trials: int, repeats: int, seconds: float) -> Part:
+    """The same for the tests that fit the script's mixture once."""
+    part = _repeats(sizes, trials, repeats, seconds)
+    return replace(part, name="gmm-repeats", tests=model_tests(GMM))
+
+
 TABLE = PowerTable(
     name="blob",
     about="Blob: power against the number of points, at two levels",
@@ -65,6 +71,7 @@ TABLE = PowerTable(
                 once(TESTS, SOURCES, (45,), 3, 0.1, cell=CELL, alphas=LEVELS),
                 *_mixture((45,), (45,), (2, 1), 2.0),
                 _repeats((45,), 1, 2, 0.1),
+                _mixture_repeats((45,), 1, 2, 0.1),
                 *learner_parts(SOURCES, (45,), 1, 1, 2.0, QUICK, cell=CELL, alphas=LEVELS),
             ),
         ),
@@ -86,6 +93,7 @@ TABLE = PowerTable(
                 once(TESTS, SOURCES, SIZES, 100, 1.0, cell=CELL, alphas=LEVELS),
                 *_mixture(SIZES, SIZES, (100, 100), 6.0),
                 _repeats(SIZES, 100, 10, 1.0),
+                _mixture_repeats(SIZES, 100, 10, 0.1),
                 *learner_parts(SOURCES, SIZES, 100, 10, 6.0, cell=CELL, alphas=LEVELS),
             ),
         ),

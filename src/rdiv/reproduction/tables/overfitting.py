@@ -27,7 +27,7 @@ from rdiv.studies.journal import resume_map
 from rdiv.studies.overfitting import ASCENT, climb
 from rdiv.two_sample import run_fitted
 
-__all__ = ["TABLE", "OverfittingTable", "t_interval"]
+__all__ = ["TABLE", "OverfittingTable", "one_draw", "t_interval"]
 
 PRINTED = {
     "L-Div (untrained)": (713.0658, 713.1922, 0.1264),
@@ -108,26 +108,34 @@ class OverfittingTable:
             chosen_from(known, name, "part of overfitting")
         return replace(self, pairs=tuple(pair for pair in known if pair in parts))
 
-    def measure(self, run: Run) -> list[Line]:
-        """Mean and standard deviation over draws, for every pair and hypothesis."""
+    def keys(self, run: Run) -> list[dict[str, Any]]:
+        """Everything that decides a draw, for all draws, those of all pairs in turn."""
         size = SIZES[run.scale]
-        keys = [
+        return [
             {"pair": pair, "n": size.n, "pixels": size.pixels, "epochs": size.epochs,
              "seed": run.seed, "draw": draw}
             for draw in range(size.draws) for pair in self.pairs
         ]  # fmt: skip
+
+    def lines(self, run: Run, found: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> list[Line]:
+        """Mean and standard deviation of the draws that were found, each beside its key."""
+        head = {"table": self.name, "scale": run.scale, "seed": run.seed}
+        lines = []
+        for pair in self.pairs:
+            draws = [draw for key, draw in found if key["pair"] == pair]
+            about = {**head, "part": pair, "n": SIZES[run.scale].n, "draws": len(draws)}
+            lines += [{**about, **_line(method, pair, draws)} for method in METHODS]
+        return lines
+
+    def measure(self, run: Run) -> list[Line]:
+        """Make the draws that are not there yet."""
+        keys = self.keys(run)
         found = resume_map(
             partial(one_draw, data_dir=run.data_dir), keys,
             file=None if run.kept is None else run.kept / "draws.jsonl",
             n_jobs=run.n_jobs, scheduler=run.scheduler, progress=run.progress,
         )  # fmt: skip
-        head = {"table": self.name, "scale": run.scale, "seed": run.seed}
-        lines = []
-        for pair in self.pairs:
-            draws = [x for key, x in zip(keys, found, strict=True) if key["pair"] == pair]
-            about = {**head, "part": pair, "n": size.n, "draws": size.draws}
-            lines += [{**about, **_line(method, pair, draws)} for method in METHODS]
-        return lines
+        return self.lines(run, list(zip(keys, found, strict=True)))
 
     def markdown(self, lines: Sequence[Line]) -> str:
         """The paper's risks beside ours, pair by pair."""

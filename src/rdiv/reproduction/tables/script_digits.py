@@ -13,7 +13,7 @@ from rdiv.models import Training, Vae
 from rdiv.sources import Mnist
 from rdiv.sources.images import resized
 
-__all__ = ["PAIRS", "SCRIPT", "ScriptDigits", "nearest", "script_vae"]
+__all__ = ["PAIRS", "SCRIPT", "Pair", "ScriptDigits", "nearest", "script_vae"]
 
 Bytes = NDArray[np.uint8]
 Pair = Literal["script", "alike", "real", "null"]
