@@ -56,4 +56,5 @@ def test_no_call_raises_what_another_library_raises(one: Call) -> None:
 @given(asked())
 def test_no_setting_raises_what_another_library_raises(one: Asked) -> None:
     """Public functions that take no samples: bounds, flips, splits, studies, files."""
-    call(partial(one.function, **dict(one.options)), kind="function")
+    kind = f"call of {one.function.__qualname__}"
+    call(partial(one.function, **dict(one.options)), kind=kind)
