@@ -295,6 +295,8 @@ class Call:
         options = {**dict(self.options), "model": MODELS[self.model]()}
         if "n_resamples" in _settings(self.function):
             options = {"n_resamples": 39, **options}
+        if self.function == "plan":  # 200 trials of six sizes take minutes, whatever the rows are
+            options = {"trials": 3, **options}
         if self.function == "denoise":
             return call(FUNCTIONS[self.function], p, kind=kind, **options)
         given: tuple[Any, ...] = p, q

@@ -33,6 +33,9 @@ def drawn(result: Any) -> None:
 @example(Call("compare", Arrays("normal", 20), Arrays("normal", 20), "no losses"))
 @example(Call("plan", Arrays("normal", 24), Arrays("normal", 24), "equal losses"))
 @example(Call("compare_many", Arrays("whole", 40), Arrays("whole", 40), "huge losses"))
+@example(
+    Call("plan", Arrays("huge", 20), Arrays("huge", 20), "gmm", None, (("discrepancy", "score"),))
+)
 @given(calls())
 def test_no_call_raises_what_another_library_raises(one: Call) -> None:
     result = one.run(call)
