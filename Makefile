@@ -48,22 +48,8 @@ check: $(DEV) ## all that CI runs: format, lint, types, tests, documentation
 	$(PYTHON) -m mkdocs build --strict
 	$(PYTHON) tools/site_check.py site
 
-calibrate: $(DEV) ## count false alarms at length and rewrite docs/measured/calibration*.md
-	$(PYTHON) benchmarks/calibration/one_fit.py --out docs/measured/calibration.md
-	$(PYTHON) benchmarks/calibration/in_use.py --out docs/measured/calibration_in_use.md
-	$(PYTHON) benchmarks/calibration/learners.py --out docs/measured/calibration_learners.md
-	$(PYTHON) benchmarks/calibration/fixed_pool.py --out docs/measured/calibration_fixed_pool.md
-	$(PYTHON) benchmarks/calibration/refits.py --out docs/measured/calibration_refits.md
-	$(PYTHON) benchmarks/calibration/drivers.py --out docs/measured/calibration_drivers.md
-	$(PYTHON) benchmarks/calibration/inputs.py --out docs/measured/calibration_inputs.md
-	$(PYTHON) benchmarks/calibration/mixed_tables.py --out docs/measured/calibration_mixed_tables.md
-	$(PYTHON) benchmarks/calibration/moved.py --save benchmarks/studies/journals/calibration_moved.json --out docs/measured/calibration_moved.md
-	$(PYTHON) benchmarks/calibration/margins.py --out docs/measured/calibration_margins.md
-	$(PYTHON) benchmarks/calibration/levels.py --out docs/measured/calibration_levels.md
-	$(PYTHON) benchmarks/calibration/hard_intervals.py --out docs/measured/interval_hard_cases.md
-	$(PYTHON) benchmarks/calibration/fold_luck.py --out docs/measured/fold_luck.md
-	$(PYTHON) benchmarks/calibration/frozen_word.py --out docs/measured/frozen_word.md
-	$(PYTHON) benchmarks/calibration/networks.py --out docs/measured/calibration_networks.md
+calibrate: $(DEV) ## count false alarms at length and rewrite docs/measured (for MINUTES minutes; goes on where it was)
+	$(PYTHON) tools/calibrate.py $(if $(MINUTES),--minutes $(MINUTES))
 
 docs: $(DEV) ## regenerate every generated page and picture, and build site/
 	$(PYTHON) tools/docs.py

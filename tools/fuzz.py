@@ -1,6 +1,6 @@
 """Run the fuzz suite for as long as asked, each round with other inputs, and count what was run.
 
-python tools/fuzz.py --minutes 10 [--examples 200]
+python tools/fuzz.py --minutes 10 [--examples 200] [--tests tests/fuzz/test_calls.py]
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from secrets import randbelow
 SUITE = "tests/fuzz"
 
 
-def one_round(examples: int, counts: Path) -> int:
+def one_round(tests: str, examples: int, counts: Path) -> int:
     """One run of the suite, with a seed of its own."""
     seed = randbelow(2**32)
     environment = {**os.environ, "FUZZ_EXAMPLES": str(examples), "FUZZ_COUNTS": str(counts)}
-    command = [sys.executable, "-m", "pytest", SUITE, "-q", "-n", "0", f"--hypothesis-seed={seed}"]
+    command = [sys.executable, "-m", "pytest", tests, "-q", "-n", "0", f"--hypothesis-seed={seed}"]
     print(f"seed {seed}", flush=True)
     return subprocess.run(command, env=environment, check=False).returncode
 
@@ -40,12 +40,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=float(os.environ.get("FUZZ_MINUTES", 10)))
     parser.add_argument("--examples", type=int, default=200, help="inputs per test and round")
+    parser.add_argument("--tests", default=SUITE, help="a part of the suite")
     args = parser.parse_args()
     end = time.monotonic() + 60 * args.minutes
     with tempfile.TemporaryDirectory() as folder:
         counts, failed = Path(folder, "counts.jsonl"), 0
         while not failed and time.monotonic() < end:
-            failed = one_round(args.examples, counts)
+            failed = one_round(args.tests, args.examples, counts)
         for kind, number in sorted(counted(counts).items()):
             print(f"{number:8d}  {kind}")
     return failed

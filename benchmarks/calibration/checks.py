@@ -334,14 +334,14 @@ BROKEN = {
 # --- equal risks, unequal distributions -----------------------------------------------------------
 
 
-def equal_risk_rejections(draws: int, *, studentize: bool, n_resamples: int = 99) -> int:
+def equal_risk_rejections(draws: range, *, studentize: bool, n_resamples: int = 99) -> int:
     """False alarms at .05 when mean losses agree and nothing else: sd 3 and 1, 50 + 400 rows."""
     from rdiv.inference.engine import permute
     from rdiv.inference.mean_gaps import mean_gap
 
     is_p = np.arange(450) < 50
     count = 0
-    for i in range(draws):
+    for i in draws:
         rng = np.random.default_rng([25, i])
         losses = rng.normal(size=450) * np.where(is_p, 3.0, 1.0)
         prepared = mean_gap(losses, studentize=studentize)
@@ -373,7 +373,7 @@ class GivenGradients:
 
 
 def equal_gradient_rejections(
-    draws: int, sizes: tuple[int, int], *, correlation: float = 0.0, studentize: bool = True
+    draws: range, sizes: tuple[int, int], *, correlation: float = 0.0, studentize: bool = True
 ) -> int:
     """False alarms of score at .05 when mean gradients agree and nothing else, six columns.
 
@@ -385,7 +385,7 @@ def equal_gradient_rejections(
     n_p, n_q = sizes
     is_p = np.arange(n_p + n_q) < n_p
     count = 0
-    for i in range(draws):
+    for i in draws:
         rng = np.random.default_rng([26, i])
         x = rng.normal(size=(n_p + n_q, 6))
         if correlation:

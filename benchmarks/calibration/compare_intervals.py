@@ -26,7 +26,7 @@ from benchmarks.calibration.intervals import classes, regression
 import rdiv
 from rdiv.models import Boosting, Logistic, Ridge
 from rdiv.samples.pool import Pool
-from rdiv.studies.journal import Journal, resume_map
+from rdiv.studies.journal import resume_map
 
 SEED, DRAWS, BLOCK, FRESH = 44, 1000, 25, 20_000
 JOURNAL = Path(__file__).resolve().parents[1] / "studies/journals/compare_intervals.jsonl"
@@ -121,16 +121,12 @@ def collected(journal: Path, jobs: int, draws: int, known: bool) -> dict[str, li
 
     With `known` blocks that the journal does not hold are left out.
     """
-    keys = [
-        {"cell": name, "block": i, "seed": SEED} for name in CELLS for i in range(draws // BLOCK)
-    ]
-    if known:
-        with Journal(journal) as opened:
-            held = [row["key"] for row in opened.rows]
-        keys = [key for key in keys if key in held]
-    found = resume_map(counted, keys, file=journal, n_jobs=jobs)
-    pairs = list(zip(keys, found, strict=True))
-    return {name: [one for key, one in pairs if key["cell"] == name] for name in CELLS}
+    found = {}
+    for name in CELLS:
+        keys = [{"cell": name, "block": i, "seed": SEED} for i in range(draws // BLOCK)]
+        seconds = 0 if known else None
+        found[name] = resume_map(counted, keys, file=journal, n_jobs=jobs, seconds=seconds)
+    return found
 
 
 INTRO = """\

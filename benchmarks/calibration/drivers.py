@@ -1,19 +1,16 @@
 """False alarms and power of slices and weights, and what a mistake would cost; a page of the docs.
 
-    python benchmarks/calibration/drivers.py --part null --draws 0:1000 --save null.json
-    python benchmarks/calibration/drivers.py --merge null.json power.json --out docs/...
+    python benchmarks/calibration/drivers.py --out docs/measured/calibration_drivers.md
 
 A false alarm is a confirmed slice, or a confirmed weight of a column, whose null is true. Broken
-variants, the same procedures with one mistake, must be caught by the same count. `--part` and
-`--draws` run a piece; files of pieces are merged into the page.
+variants, the same procedures with one mistake, must be caught by the same count.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,9 +19,10 @@ from unittest import mock
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import binom, binomtest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.calibration.counting import Counts, alarm_rate, write_page
 
 from rdiv.discrepancies import RDivergence, Score
 from rdiv.drivers import Drivers
@@ -227,125 +225,80 @@ def broken(which: str) -> Any:
     return mock.patch.object(weight_stage, "step_down", each)
 
 
-def count(part: str, draws: range) -> list[dict[str, Any]]:
-    """Counts of one part over some draws."""
-    cells: list[dict[str, Any]] = []
-    if part == "null":
-        for name, draw, sizes in NULLS:
-            cells += _count_null(name, draw, sizes, draws)
-    elif part == "broken":
-        for which in BROKEN:
-            with broken(which):
-                cells += _count_null(which, same, (200, 800), draws)
-    else:
-        for name, draw in PLANTED:
-            hits = 0
-            for i in draws:
-                given = draw(5000, 5000, np.random.default_rng([81, i]))
-                hits += recovered(given, run(given, i))
-            cells.append({"part": part, "name": name, "rows": "5000 + 5000", "what": "found",
-                          "hits": hits, "draws": len(draws)})  # fmt: skip
-    return cells
+# --- counting -------------------------------------------------------------------------------------
 
 
-def _count_null(
-    name: str, draw: Draw, sizes: tuple[int, int], draws: range
-) -> list[dict[str, Any]]:
+def alarms(cell: dict[str, Any], draws: range) -> dict[str, Any]:
+    """False alarms of slices and weights in some draws of a null, or of a broken variant."""
+    mistake = cell.get("mistake")
+    draw, sizes = NULLS[cell["null"]][1:]
     hits = {"slices": 0, "weights": 0}
+    with nullcontext() if mistake is None else broken(mistake):
+        for i in draws:
+            given = draw(*sizes, np.random.default_rng([80, i]))
+            for what, alarm in false_alarms(given, run(given, i)).items():
+                hits[what] += alarm
+    return hits
+
+
+def recoveries(cell: dict[str, Any], draws: range) -> dict[str, Any]:
+    """In how many draws what was planted is found."""
+    draw, hits = dict(PLANTED)[cell["planted"]], 0
     for i in draws:
-        given = draw(*sizes, np.random.default_rng([80, i]))
-        for what, alarm in false_alarms(given, run(given, i)).items():
-            hits[what] += alarm
-    part = "broken" if name in BROKEN else "null"
-    return [
-        {"part": part, "name": name, "rows": f"{sizes[0]} + {sizes[1]}", "what": what,
-         "hits": alarms, "draws": len(draws)}
-        for what, alarms in hits.items()
-        if part == "null" or name.startswith(what)
-    ]  # fmt: skip
+        given = draw(5000, 5000, np.random.default_rng([81, i]))
+        hits += recovered(given, run(given, i))
+    return {"found": hits}
 
 
 # --- the page -------------------------------------------------------------------------------------
 
+DRAWS, POWER = {"null": 1000, "power": 100, "broken": 60}, 0.9
+INTRO = f"""\
+# Calibration of drivers
 
-def merged(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Counts of the same cell added up."""
-    keys = ("part", "name", "rows", "what")
-    sums: dict[tuple[str, ...], dict[str, Any]] = {}
-    for cell in cells:
-        key = tuple(cell[k] for k in keys)
-        if key in sums:
-            sums[key]["hits"] += cell["hits"]
-            sums[key]["draws"] += cell["draws"]
-        else:
-            sums[key] = dict(cell)
-    return list(sums.values())
+<!-- Written by benchmarks/calibration/drivers.py (make calibrate); do not edit. -->
 
+How often any slice, or any weight of a column, is confirmed at level {ALPHA:g} although
+its null is true, and how often a planted slice (a tenth of current, its loss doubled) or
+a planted weight is found. {RESAMPLES} permutations; squared error of a linear model
+with fixed weights, five columns (two conditions: ridge in two folds, a table of three).
+A slice counts as found when it is confirmed and shares half of its rows (those in both
+over those in either) with the planted one. Each null cell must stay within the upper
+99.5 % bound of a binomial count; each planted one be found in 90 % of the draws. Broken
+variants must be caught by the same bound. Draw i uses the seed [80, i] or [81, i].
+Command:
+`python benchmarks/calibration/drivers.py --out docs/measured/calibration_drivers.md`.
 
-def verdict(cell: dict[str, Any]) -> str:
-    """Null cells hold when the count is within the binomial interval of alpha; powers from 0.9."""
-    if cell["part"] == "power":
-        return "holds" if cell["hits"] >= 0.9 * cell["draws"] else "MISSES"
-    most = int(binom.isf(0.005, cell["draws"], ALPHA))
-    if cell["part"] == "broken":
-        return "caught" if cell["hits"] > most else "MISSED"
-    return "holds" if cell["hits"] <= most else "FAILS"
+| data | rows | what | draws | rate | 95 % interval | verdict |
+|---|---|---|---|---|---|---|"""
 
 
-def page(cells: list[dict[str, Any]]) -> str:
-    """The table of the docs."""
-    lines = [
-        "# Calibration of drivers",
-        "",
-        "<!-- Written by benchmarks/calibration/drivers.py (make calibrate); do not edit. -->",
-        "",
-        f"How often any slice, or any weight of a column, is confirmed at level {ALPHA:g} although",
-        "its null is true, and how often a planted slice (a tenth of current, its loss doubled) or",
-        f"a planted weight is found. {RESAMPLES} permutations; squared error of a linear model",
-        "with fixed weights, five columns (two conditions: ridge in two folds, a table of three).",
-        "A slice counts as found when it is confirmed and shares half of its rows (those in both",
-        "over those in either) with the planted one. Each null cell must stay within the upper",
-        "99.5 % bound of a binomial count; each planted one be found in 90 % of the draws. Broken",
-        "variants must be caught by the same bound. Draw i uses the seed [80, i] or [81, i].",
-        "Command:",
-        "`python benchmarks/calibration/drivers.py --out docs/measured/calibration_drivers.md`.",
-        "",
-        "| data | rows | what | draws | rate | 95 % interval | verdict |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for cell in cells:
-        low, high = binomtest(cell["hits"], cell["draws"]).proportion_ci(method="wilson")
-        name = f"*{cell['name']}*" if cell["part"] == "broken" else cell["name"]
-        what = cell["what"] if cell["part"] == "power" else f"any false alarm, {cell['what']}"
-        lines.append(
-            f"| {name} | {cell['rows']} | {what} | {cell['draws']} | "
-            f"{cell['hits'] / cell['draws']:.3f} | {low:.3f} to {high:.3f} | {verdict(cell)} |"
-        )
-    return "\n".join(lines) + "\n"
+def page(counts: Counts) -> Iterator[str]:
+    """The lines of the page."""
+    yield from INTRO.split("\n")
+    for place, (name, _, (n_p, n_q)) in enumerate(NULLS):
+        key = {"null": place, "name": name}
+        found = counts.count(alarms, key, range(counts.of(DRAWS["null"])), 25)
+        for what in ("slices", "weights"):
+            told = f"{name} | {n_p} + {n_q} | any false alarm, {what}"
+            yield f"| {told} | {alarm_rate(found, what, 'null', POWER)} |"
+    for name, _ in PLANTED:
+        found = counts.count(recoveries, {"planted": name}, range(counts.of(DRAWS["power"])), 5)
+        yield f"| {name} | 5000 + 5000 | found | {alarm_rate(found, 'found', 'power', POWER)} |"
+    for name in BROKEN:
+        key = {"null": 1, "mistake": name}
+        found = counts.count(alarms, key, range(counts.of(DRAWS["broken"])), 20)
+        what = name.split()[0]
+        told = f"*{name}* | 200 + 800 | any false alarm, {what}"
+        yield f"| {told} | {alarm_rate(found, what, 'broken', POWER)} |"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=("null", "power", "broken"), action="append")
-    parser.add_argument("--draws", default=None, help="START:STOP")
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--merge", type=Path, nargs="*", default=[])
-    parser.add_argument("--out", type=Path)
-    asked = parser.parse_args()
-    usual = {"null": "0:1000", "power": "0:100", "broken": "0:60"}
-    parts = asked.part or ([] if asked.merge else list(usual))
-    cells = [cell for path in asked.merge for cell in json.loads(path.read_text())]
-    for part in parts:
-        start, stop = map(int, (asked.draws or usual[part]).split(":"))
-        cells += count(part, range(start, stop))
-    cells = merged(cells)
-    if asked.save:
-        asked.save.write_text(json.dumps(cells, indent=1) + "\n")
-    if asked.out:
-        asked.out.write_text(page(cells))
-    else:
-        print(page(cells))
+    """Count, and write the page."""
+    write_page(page, __doc__, "calibration_drivers")
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.calibration.drivers import main as start  # where workers find it
+
+    start()

@@ -8,9 +8,9 @@ once with the default, which takes the mean over several draws.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,18 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.calibration.counting import NOT_YET, Counts, pvalue_counts, write_page
+
 import rdiv
 from rdiv.discrepancies import RDivergence
 from rdiv.models import Boosting, CrossFit, Ridge
-from rdiv.parallel.threads import one_thread
 
 TABLES, SEEDS, ROWS = 4, 30, 30
 MODELS: dict[str, Any] = {"ridge": Ridge(), "boosting": Boosting()}
 HEAD = """\
 # Luck of the folds
 
-<!-- Written by benchmarks/calibration/fold_luck.py; do not edit. -->
+<!-- Written by benchmarks/calibration/fold_luck.py (make calibrate); do not edit. -->
 
 The p-value of r-div for the same {rows} + {rows} rows without a shift, over {seeds} seeds. A seed
 draws the folds and the permutations; with 999 permutations the latter move a p-value by about .015.
@@ -43,39 +44,40 @@ standard deviation |
 |---|---|---|---|---|---|---|---|"""
 
 
-def pvalues(model: Any, table: int, repeats: int | None) -> NDArray[np.float64]:
-    """p-values of one pair of samples over all seeds."""
-    rng = np.random.default_rng([81, table])
+def pvalues(cell: dict[str, Any], seeds: range) -> NDArray[np.float64]:
+    """p-values of one pair of samples over some seeds."""
+    rng = np.random.default_rng([81, cell["table"]])
     x = rng.normal(size=(2 * ROWS, 3))
     y = x[:, 0] + rng.normal(size=2 * ROWS)
     p, q = (x[:ROWS], y[:ROWS]), (x[ROWS:], y[ROWS:])
-    test = RDivergence(CrossFit(model, 5, repeats=repeats))
-    return np.array([rdiv.two_sample_test(p, q, test, rng=seed).pvalue for seed in range(SEEDS)])
+    test = RDivergence(CrossFit(MODELS[cell["model"]], 5, repeats=cell["repeats"]))
+    return np.array([rdiv.two_sample_test(p, q, test, rng=seed).pvalue for seed in seeds])
 
 
-def page() -> Iterator[str]:
+def page(counts: Counts) -> Iterator[str]:
     """The lines of the page."""
     yield from HEAD.format(rows=ROWS, seeds=SEEDS).split("\n")
-    for name, model in MODELS.items():
+    for name in MODELS:
         for table in range(TABLES):
             cells = [name, str(table + 1)]
             for repeats in (1, None):
-                found = pvalues(model, table, repeats)
-                cells += [f"{found.min():.2f}", f"{found.max():.2f}", f"{found.std(ddof=1):.3f}"]
+                key = {"model": name, "table": table, "repeats": repeats}
+                draws = range(max(2, counts.of(SEEDS)))
+                found = counts.count(partial(pvalue_counts, pvalues), key, draws, SEEDS).pvalues
+                cells += (
+                    [f"{found.min():.2f}", f"{found.max():.2f}", f"{found.std(ddof=1):.3f}"]
+                    if len(found)
+                    else [NOT_YET, "", ""]
+                )
             yield "| " + " | ".join(cells) + " |"
 
 
 def main() -> None:
-    """Count and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--out", type=Path)
-    args = parser.parse_args()
-    with one_thread():
-        text = "\n".join(page()) + "\n"
-    print(text)
-    if args.out is not None:
-        args.out.write_text(text, encoding="utf-8")
+    """Count, and write the page."""
+    write_page(page, __doc__, "fold_luck")
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.calibration.fold_luck import main as start  # where workers find it
+
+    start()

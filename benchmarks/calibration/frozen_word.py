@@ -5,7 +5,6 @@ python benchmarks/calibration/frozen_word.py --out docs/measured/frozen_word.md
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,15 +15,16 @@ from scipy.stats import binomtest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.calibration.counting import NOT_YET, Counts, write_page
+
 import rdiv
 from rdiv.models import Frozen
-from rdiv.parallel.threads import one_thread
 
-DRAWS, ROWS = 200, (200, 100)
+DRAWS, PART, ROWS = 200, 25, (200, 100)
 HEAD = """\
 # The word of a frozen model
 
-<!-- Written by benchmarks/calibration/frozen_word.py; do not edit. -->
+<!-- Written by benchmarks/calibration/frozen_word.py (make calibrate); do not edit. -->
 
 `Frozen(model, trained_on="neither")` rests on the user's word. `rdiv.compare` sets the mean loss of
 the model on the reference beside that of a copy that is cross-fitted on the reference, and warns
@@ -67,30 +67,35 @@ def warned(estimator: Any, times: int, seed: int) -> bool:
     return any("gives itself away" in text for text in found.warnings)
 
 
-def page(draws: int) -> Iterator[str]:
+def warnings(cell: dict[str, Any], draws: range) -> dict[str, Any]:
+    """How many draws of a model are warned about."""
+    estimator = models()[cell["model"]]
+    return {"warned": sum(warned(estimator, cell["times"], seed) for seed in draws)}
+
+
+def page(counts: Counts) -> Iterator[str]:
     """The lines of the page."""
-    yield from HEAD.format(draws=draws, n_p=ROWS[0], n_q=ROWS[1]).split("\n")
-    for name, estimator in models().items():
+    yield from HEAD.format(draws=counts.of(DRAWS), n_p=ROWS[0], n_q=ROWS[1]).split("\n")
+    for name in models():
         cells = [name]
         for times in (0, 1, 10):
-            count = sum(warned(estimator, times, seed) for seed in range(draws))
-            span = binomtest(count, draws).proportion_ci(method="wilson")
-            cells.append(f"{count / draws:.3f} [{span.low:.3f}, {span.high:.3f}]")
+            key = {"model": name, "times": times}
+            found = counts.count(warnings, key, range(counts.of(DRAWS)), PART)
+            cells.append(NOT_YET)
+            if found.draws:
+                count = found.total("warned")
+                span = binomtest(count, found.draws).proportion_ci(method="wilson")
+                told = f"{count / found.draws:.3f} [{span.low:.3f}, {span.high:.3f}]"
+                cells[-1] = told if found.complete else f"{told} ({found.shown} draws)"
         yield "| " + " | ".join(cells) + " |"
 
 
 def main() -> None:
-    """Count and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--draws", type=int, default=DRAWS)
-    args = parser.parse_args()
-    with one_thread():
-        text = "\n".join(page(args.draws)) + "\n"
-    print(text)
-    if args.out is not None:
-        args.out.write_text(text, encoding="utf-8")
+    """Count, and write the page."""
+    write_page(page, __doc__, "frozen_word")
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.calibration.frozen_word import main as start  # where workers find it
+
+    start()

@@ -2,30 +2,25 @@
 
     python benchmarks/calibration/in_use.py --out docs/measured/calibration_in_use.md
 
-Finished cells are kept in a journal beside the studies and not run again. A cell that fails is run
-once more with new draws and four times as many, and that result stays.
+The questions together are asked of `rdiv.compare`, everything else of the test alone.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.calibration.checks import (
     LEVELS,
-    STRICTNESS,
     Check,
     check_pvalues,
     classes,
@@ -35,6 +30,7 @@ from benchmarks.calibration.checks import (
     paired,
     table,
 )
+from benchmarks.calibration.counting import NOT_YET, Counts, write_page
 
 import rdiv
 from rdiv.discrepancies import InUse
@@ -47,9 +43,8 @@ from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.two_sample import part_of_reference, run_learned, run_test, split_reference
 
 SIZES = ((120, 30), (100, 90))
-RESAMPLES, CHUNK = 19, 100
+RESAMPLES, PART = 19, 250
 FEW_TREES = Boosting(iterations=20)
-JOURNAL = Path(__file__).resolve().parents[1] / "studies" / "journals" / "calibration_in_use.jsonl"
 
 Draw = Callable[[int, int, np.random.Generator], dict[str, Any]]
 
@@ -261,8 +256,9 @@ def broken_pvalues(name: str, draws: range) -> NDArray[np.float64]:
 
 # --- the questions together -----------------------------------------------------------------------
 
+QUESTIONS = ("in-use", "r-div", "score")
 TRUE = {
-    "nothing": ("in-use", "r-div", "score"),
+    "nothing": QUESTIONS,
     "the losses of the model in use": ("r-div", "score"),
     "the noise of the target": ("in-use", "score"),
     "the slope of the target": ("in-use", "r-div"),
@@ -298,7 +294,7 @@ def claims(what: str, sizes: tuple[int, int], draws: range) -> NDArray[np.bool_]
         result = rdiv.compare(
             **given, target="y", loss="loss", retrain="ridge", drivers=False, n_resamples=199, rng=i
         )
-        one = [result.adjusted_pvalues[name] <= 0.05 for name in ("in-use", "r-div", "score")]
+        one = [result.adjusted_pvalues[name] <= 0.05 for name in QUESTIONS]
         wrong = any(result.adjusted_pvalues[name] <= 0.05 for name in true_nulls(what, sizes))
         found.append([*one, wrong])
     return np.array(found)
@@ -307,121 +303,81 @@ def claims(what: str, sizes: tuple[int, int], draws: range) -> NDArray[np.bool_]
 # --- the page -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Runs counts in parallel, each once: finished ones are kept in the journal."""
-
-    share: float
-    jobs: int
-    journal: Path
-
-    def check(self, name: str, run: Callable[[range], Any], draws: int, *, ties: bool) -> Check:
-        """A check of p-values; one that fails is run again with four times as many draws."""
-        known = self._known(name)
-        if known is None:
-            wanted = max(CHUNK, round(draws * self.share))
-            check = checked(self._spread(run, range(wanted)), ties=ties)
-            if min(check.surprises) <= STRICTNESS and not name.startswith("broken"):
-                check = checked(self._spread(run, range(wanted, 5 * wanted)), ties=ties)
-            known = self._keep(name, asdict(check))
-        return Check(known["draws"], tuple(known["rejections"]), tuple(known["surprises"]))
-
-    def rates(self, name: str, run: Callable[[range], Any], draws: int) -> tuple[int, list[int]]:
-        """How often each of several things happened."""
-        known = self._known(name)
-        if known is None:
-            found = self._spread(run, range(max(CHUNK, round(draws * self.share))))
-            known = self._keep(name, {"draws": len(found), "counts": found.sum(axis=0).tolist()})
-        return known["draws"], known["counts"]
-
-    def _spread(self, run: Callable[[range], Any], draws: range) -> NDArray[Any]:
-        starts = range(draws.start, draws.stop, CHUNK)
-        chunks = [range(i, min(i + CHUNK, draws.stop)) for i in starts]
-        return np.concatenate(Parallel(n_jobs=self.jobs)(delayed(run)(chunk) for chunk in chunks))
-
-    def _known(self, name: str) -> dict[str, Any] | None:
-        if not self.journal.exists():
-            return None
-        rows = [json.loads(line) for line in self.journal.read_text().splitlines()]
-        return next(
-            (row for row in rows if row["cell"] == name and row["share"] >= self.share), None
-        )
-
-    def _keep(self, name: str, row: dict[str, Any]) -> dict[str, Any]:
-        self.journal.parent.mkdir(parents=True, exist_ok=True)
-        with self.journal.open("a") as file:
-            file.write(json.dumps({"cell": name, "share": self.share, **row}) + "\n")
-        return row
-
-
 INTRO = """\
 # Calibration of the model in use
 
-<!-- Written by benchmarks/calibration/in_use.py; do not edit. -->
+<!-- Written by benchmarks/calibration/in_use.py (make calibrate); do not edit. -->
 
 False alarms of `in-use` when reference and current come from one distribution. Half of the
 reference trains the model (a given model needs none), the other half is compared with current.
 A test is right if its p-values are uniform: rejections at 0.05 and 0.10, and how surprising the
-whole distribution is. With ties (copies of rows, discrete losses) only too many rejections count.
+whole distribution is (*p*). With ties (copies of rows, discrete losses) only too many rejections
+count, and *p* is that of the rejections at 0.10.
 A cell fails when one of these is less likely than 0.001; it is then run again with new draws, four
 times as many. Draw `i` comes from `default_rng([40, i])`; the seed is `i` (fresh) or 0 (fixed).
 {resamples} permutations. Command:
 `python benchmarks/calibration/in_use.py --out docs/measured/calibration_in_use.md`.\
 """
+HEAD = "draws | at 0.05 | at 0.10 | p | verdict |"
 
 
 def page(counts: Counts) -> Iterator[str]:
     """The lines of the page."""
     yield from INTRO.format(resamples=RESAMPLES).split("\n")
-    yield from ("", "| model in use | rows | seed | draws | at 0.05 | at 0.10 | p | verdict |")
-    yield "|---|---|---|---|---|---|---|---|"
+    yield from ("", f"| model in use | rows | seed | {HEAD}", "|---|---|---|---|---|---|---|---|")
     for name, cell in CELLS.items():
+        check = partial(checked, ties=cell.ties)
         for sizes in SIZES:
             for fixed in (False, True):
+                key = {"cell": name, "sizes": list(sizes), "fixed": fixed}
+                told = counts.level(cell_pvalues, key, cell.draws, PART, check)
                 seed = "fixed" if fixed else "fresh"
-                run = partial(_null_chunk, name, sizes, fixed)
-                key = f"{name}, {sizes}, {seed}"
-                check = counts.check(key, run, cell.draws, ties=cell.ties)
-                yield f"| {name} | {sizes[0]} + {sizes[1]} | {seed} | {_line(check)} |"
+                yield f"| {name} | {sizes[0]} + {sizes[1]} | {seed} | {told} |"
     yield from _fixed_pools(counts)
     yield from _broken(counts)
     yield from _together(counts)
 
 
-def _line(check: Check, right: str = "holds", wrong: str = "FAILS") -> str:
-    rates = " | ".join(f"{count / check.draws:.4f}" for count in check.rejections)
-    word = right if check.passed else wrong
-    return f"{check.draws} | {rates} | {min(check.surprises):.3f} | {word}"
+def cell_pvalues(cell: dict[str, Any], draws: range) -> NDArray[np.float64]:
+    """p-values of a cell that is given by its name."""
+    return null_pvalues(cell["cell"], tuple(cell["sizes"]), draws, fixed_seed=cell["fixed"])
 
 
-def _null_chunk(name: str, sizes: tuple[int, int], fixed: bool, draws: range) -> Any:
-    return null_pvalues(name, sizes, draws, fixed_seed=fixed)
+def pool_pvalues(cell: dict[str, Any], draws: range) -> NDArray[np.float64]:
+    """p-values over splits of one pool."""
+    return split_pvalues(cell["cell"], cell["pool"], draws)
+
+
+def mistaken_pvalues(cell: dict[str, Any], draws: range) -> NDArray[np.float64]:
+    """p-values of a test with a mistake."""
+    return broken_pvalues(cell["broken"], draws)
+
+
+def claimed(cell: dict[str, Any], draws: range) -> dict[str, Any]:
+    """How many draws claim each question, and any whose null is true."""
+    found = claims(cell["together"], tuple(cell["sizes"]), draws)
+    return dict(zip((*QUESTIONS, "wrong"), found.sum(axis=0).tolist(), strict=True))
 
 
 def _fixed_pools(counts: Counts) -> Iterator[str]:
     yield from ("", "## Random splits of one fixed pool, at one seed", "")
     yield "Level over random splits of one pool of 150 rows into 100 + 50, always with seed 7."
-    yield from ("", "| model in use | pool | draws | at 0.05 | at 0.10 | p | verdict |")
-    yield "|---|---|---|---|---|---|---|"
+    yield from ("", f"| model in use | pool | {HEAD}", "|---|---|---|---|---|---|---|")
     for name in ("ridge", "logistic"):
         for pool in range(6):
-            run = partial(split_pvalues, name, pool)
-            check = counts.check(f"{name}, pool {pool}", run, 2000, ties=False)
-            yield f"| {name} | {pool} | {_line(check)} |"
+            key = {"cell": name, "pool": pool}
+            told = counts.level(pool_pvalues, key, 2000, PART, partial(checked, ties=False))
+            yield f"| {name} | {pool} | {told} |"
 
 
 def _broken(counts: Counts) -> Iterator[str]:
     yield from ("", "## Broken on purpose", "")
     yield "The same check on tests with one mistake each, 100 + 90 rows; it must reject them."
-    yield from (
-        "",
-        "| mistake | draws | at 0.05 | at 0.10 | p | verdict |",
-        "|---|---|---|---|---|---|",
-    )
+    yield from ("", f"| mistake | {HEAD}", "|---|---|---|---|---|---|")
+    check = partial(checked, ties=True)
     for name in BROKEN:
-        run = partial(broken_pvalues, name)
-        check = counts.check(f"broken: {name}", run, 1000, ties=True)
-        yield f"| {name} | {_line(check, 'NOT CAUGHT', 'caught')} |"
+        told = counts.level(mistaken_pvalues, {"broken": name}, 1000, PART, check, broken=True)
+        yield f"| {name} | {told} |"
 
 
 def _together(counts: Counts) -> Iterator[str]:
@@ -436,28 +392,21 @@ def _together(counts: Counts) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for what in TRUE:
         for sizes in ((100, 100), (160, 40)):
-            draws, found = counts.rates(
-                f"together: {what}, {sizes}", partial(claims, what, sizes), 1000
+            key = {"together": what, "sizes": list(sizes)}
+            found = counts.count(claimed, key, range(counts.of(1000)), 50)
+            rates = " | ".join(
+                f"{found.total(name) / found.draws:.3f}" if found.draws else NOT_YET
+                for name in (*QUESTIONS, "wrong")
             )
-            rates = " | ".join(f"{count / draws:.3f}" for count in found)
-            yield f"| {what} | {sizes[0]} + {sizes[1]} | {draws} | {rates} |"
+            yield f"| {what} | {sizes[0]} + {sizes[1]} | {found.shown} | {rates} |"
 
 
 def main() -> None:
-    """Run what is not in the journal yet, and write the page or print it."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--share", type=float, default=1.0, help="share of the full counts to run")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--journal", type=Path, default=JOURNAL)
-    args = parser.parse_args()
-    lines = []
-    for line in page(Counts(args.share, args.jobs, args.journal)):
-        print(line, flush=True)
-        lines.append(line)
-    if args.out is not None:
-        args.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    """Count, and write the page."""
+    write_page(page, __doc__, "calibration_in_use")
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.calibration.in_use import main as start  # where workers find it
+
+    start()

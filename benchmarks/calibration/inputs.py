@@ -1,13 +1,10 @@
 """False alarms of inputs and omnibus on small tables of every kind, and of a broken variant.
 
-    python benchmarks/calibration/inputs.py --out docs/measured/calibration_inputs.md
-
-Counts are made in parts of 250 draws that are kept in a journal.
+python benchmarks/calibration/inputs.py --out docs/measured/calibration_inputs.md
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,25 +16,25 @@ from scipy.stats import binom
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.calibration.counting import NOT_YET, UNFINISHED, Counted, Counts, write_page
+
 from rdiv.discrepancies import Inputs, Omnibus
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.prepared import Prepared
 from rdiv.models import MixedDensity
-from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import pool_samples
-from rdiv.studies.journal import resume_map
 from rdiv.two_sample import prepare
 
-SEED, DRAWS, PART, RESAMPLES, SIZES = 78, 5000, 250, 99, (10, 20)
+SEED, DRAWS, BROKEN_DRAWS, PART = 78, 5000, 500, 250
+RESAMPLES, SIZES = 99, (10, 20)
 LEVELS = (0.05, 0.10)
-JOURNAL = Path(__file__).resolve().parents[1] / "studies/journals/calibration_inputs.jsonl"
 RNG = np.random.Generator
 
 INTRO = """\
 # Calibration of inputs and omnibus
 
-<!-- Written by benchmarks/calibration/inputs.py; do not edit. -->
+<!-- Written by benchmarks/calibration/inputs.py (make calibrate); do not edit. -->
 
 False alarms when both samples come from one distribution: {n_p} + {n_q} rows, {resamples}
 permutations. A test holds unless so many rejections are less likely than one in a thousand. On
@@ -112,61 +109,58 @@ def centred_by_sample(pool: Pool, is_p: np.ndarray) -> Prepared:
     return Inputs().prepare(Pool(values[:, None]), np.random.default_rng(0))
 
 
-def count(key: dict[str, Any]) -> dict[str, Any]:
+def rejections(cell: dict[str, Any], draws: range) -> dict[str, Any]:
     """Rejections at every level in some draws."""
     rejected = np.zeros(len(LEVELS), int)
-    with one_thread():
-        for draw in range(key["start"], key["start"] + PART):
-            rows = TABLES[key["table"]](np.random.default_rng([SEED, draw]), sum(SIZES))
-            seed = draw if key["seed"] == "i" else int(key["seed"])
-            pooled = pool_samples(rows[: SIZES[0]], rows[SIZES[0] :], rng=seed)
-            if key["test"] == "broken":
-                prepared = broken(pooled.pool, pooled.is_p, key["table"])
-            else:
-                prepared = prepare(TESTS[key["test"]], pooled.pool, pooled.stream("fit"))
-            settings = PermutationSettings(n_resamples=RESAMPLES)
-            null = permute(prepared, pooled.is_p, settings, rng=pooled.stream("masks"))
-            rejected += null.pvalue <= np.array(LEVELS)
-    return {"rejected": rejected.tolist()}
+    for draw in draws:
+        rows = TABLES[cell["table"]](np.random.default_rng([SEED, draw]), sum(SIZES))
+        seed = draw if cell["seed"] == "i" else int(cell["seed"])
+        pooled = pool_samples(rows[: SIZES[0]], rows[SIZES[0] :], rng=seed)
+        if cell["test"] == "broken":
+            prepared = broken(pooled.pool, pooled.is_p, cell["table"])
+        else:
+            prepared = prepare(TESTS[cell["test"]], pooled.pool, pooled.stream("fit"))
+        settings = PermutationSettings(n_resamples=RESAMPLES)
+        null = permute(prepared, pooled.is_p, settings, rng=pooled.stream("masks"))
+        rejected += null.pvalue <= np.array(LEVELS)
+    return {f"at {level}": count for level, count in zip(LEVELS, rejected.tolist(), strict=True)}
 
 
-def lines(args: argparse.Namespace) -> Iterator[str]:
-    """The page."""
+def page(counts: Counts) -> Iterator[str]:
+    """The lines of the page."""
     yield INTRO.format(levels=LEVELS, n_p=SIZES[0], n_q=SIZES[1], resamples=RESAMPLES, seed=SEED)
     for test, table, seed in CELLS:
-        draws = args.draws if test != "broken" else min(args.draws, 500)
-        keys = [
-            {"test": test, "table": table, "seed": seed, "start": k} for k in range(0, draws, PART)
-        ]
-        found = resume_map(count, keys, file=args.rows, n_jobs=args.jobs)
-        rejected = np.sum([part["rejected"] for part in found], axis=0)
-        surprise = min(
-            float(binom.sf(own - 1, draws, level))
-            for own, level in zip(rejected, LEVELS, strict=True)
-        )
-        verdict = "holds" if surprise > 0.001 else "caught" if test == "broken" else "FAILS"
-        if test == "broken" and surprise > 0.001:
-            fewer = float(binom.cdf(rejected[0], draws, LEVELS[0]))
-            verdict = "caught (far too few)" if fewer < 0.001 else "NOT CAUGHT"
-        shares = " | ".join(f"{own / draws:.4f}" for own in rejected)
-        yield f"| {test} | {table} | {seed} | {draws} | {shares} | {verdict} |"
+        draws = counts.of(DRAWS if test != "broken" else BROKEN_DRAWS)
+        key = {"test": test, "table": table, "seed": seed}
+        found = counts.count(rejections, key, range(draws), PART)
+        rejected = [found.total(f"at {level}") for level in LEVELS]
+        shares = " | ".join(f"{own / found.draws:.4f}" if found.draws else "" for own in rejected)
+        word = verdict(rejected, found, is_broken=test == "broken")
+        yield f"| {test} | {table} | {seed} | {found.shown} | {shares} | {word} |"
+
+
+def verdict(rejected: list[int], found: Counted, *, is_broken: bool) -> str:
+    """Whether there are too many rejections; a broken variant may also have far too few."""
+    if not found.complete:
+        return UNFINISHED if found.draws else NOT_YET
+    surprise = min(
+        float(binom.sf(own - 1, found.draws, level))
+        for own, level in zip(rejected, LEVELS, strict=True)
+    )
+    if not is_broken:
+        return "holds" if surprise > 0.001 else "FAILS"
+    if surprise <= 0.001:
+        return "caught"
+    fewer = float(binom.cdf(rejected[0], found.draws, LEVELS[0]))
+    return "caught (far too few)" if fewer < 0.001 else "NOT CAUGHT"
 
 
 def main() -> None:
-    """Count and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--out", type=Path, help="markdown page to write")
-    parser.add_argument("--draws", type=int, default=DRAWS)
-    parser.add_argument("--rows", type=Path, default=JOURNAL, help="the journal")
-    parser.add_argument("--jobs", type=int, default=1)
-    args = parser.parse_args()
-    page = []
-    for line in lines(args):
-        print(line, flush=True)
-        page.append(line)
-    if args.out:
-        args.out.write_text("\n".join(page) + "\n")
+    """Count, and write the page."""
+    write_page(page, __doc__, "calibration_inputs")
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.calibration.inputs import main as start  # where workers find it
+
+    start()

@@ -1,20 +1,18 @@
 """Null draws for tests that learn, and the same tests with a mistake that must be caught.
 
-    python benchmarks/calibration/learners.py
+    python benchmarks/calibration/learners.py --out docs/measured/calibration_learners.md
 
 A learner is exact given its training half. So every cell trains once, on samples that differ, and
-then draws the half that is tested anew, thousands of times, all of one distribution. A cell that
-fails is run once more with new draws and four times as many, and that result stays.
+then draws the half that is tested anew, thousands of times, all of one distribution.
 `benchmarks/calibration/one_fit.py` holds the tests that do not learn.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.calibration.checks import LEVELS, RESAMPLES, SIZES, Check, check_pvalues, density
+from benchmarks.calibration.counting import Counts, write_page
 
 from rdiv.discrepancies import (
     AccuracyC2st,
@@ -42,6 +41,7 @@ from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
 from rdiv.two_sample import prepare
 
+PART = 100
 FEW = Training(epochs=10, batch_size=None, learning_rate=5e-3)
 
 
@@ -197,6 +197,7 @@ def out_of_fold(sizes: tuple[int, int], draws: range) -> NDArray[np.float64]:
 
 # --- the tables -----------------------------------------------------------------------------------
 
+LIST = "l-div, finite list"
 HEAD = "| rows | draws | at 0.05 | at 0.10 | whole distribution p | verdict |"
 INTRO = """\
 # Calibration of tests that learn
@@ -210,63 +211,58 @@ Command: `python benchmarks/calibration/learners.py --out docs/measured/calibrat
 """
 
 
-def page(share: float = 1.0) -> Iterator[str]:
-    """Lines of markdown: the cells, then their broken variants."""
+def page(counts: Counts) -> Iterator[str]:
+    """The lines of the page: the cells, then their broken variants."""
     yield from INTRO.split("\n")
     yield from ("", f"| test {HEAD}", "|---|---|---|---|---|---|---|")
     for cell in CELLS:
         for sizes in SIZES:
-            yield _cell_line(cell, sizes, max(100, round(cell.draws * share)))
+            yield _line(counts, cell.name, sizes, cell.draws, partial(check, cell))
     for sizes in SIZES:
-        found = check_pvalues(finite_list(sizes, range(round(2000 * share))), RESAMPLES[sizes])
-        yield _line("l-div, finite list", sizes, found, "holds" if found.passed else "FAILS")
+        yield _line(counts, LIST, sizes, 2000, check_pvalues)
     yield from ("", "## Learners broken on purpose", "")
     yield from (f"| mistake {HEAD}", "|---|---|---|---|---|---|---|")
-    for name, found in broken_variants():
-        yield _line(name, SIZES[0], found, "NOT CAUGHT" if found.passed else "caught")
-
-
-def broken_variants() -> Iterator[tuple[str, Check]]:
-    """Every mistake and what the check makes of it."""
-    sizes = SIZES[0]
     for cell in CELLS:
-        pvalues = null_pvalues(cell, sizes, range(cell.broken_draws), same_rows=True)
-        yield f"{cell.name}, tested on its training rows", check(cell, pvalues, RESAMPLES[sizes])
-    once = finite_list(sizes, range(400), chosen_once=True)
-    yield "l-div, finite list, supremum chosen once", check_pvalues(once, RESAMPLES[sizes])
-    scores = out_of_fold(sizes, range(1000))
-    yield "classifier scores out of fold", check_pvalues(scores, RESAMPLES[sizes])
+        how = "tested on its training rows"
+        yield _line(counts, cell.name, SIZES[0], cell.broken_draws, partial(check, cell), how)
+    yield _line(counts, LIST, SIZES[0], 400, check_pvalues, "supremum chosen once")
+    yield _line(counts, "classifier scores", SIZES[0], 1000, check_pvalues, "out of fold")
 
 
-def _cell_line(cell: LearnerCell, sizes: tuple[int, int], draws: int) -> str:
-    found = check(cell, null_pvalues(cell, sizes, range(draws)), RESAMPLES[sizes])
-    verdict = "holds"
-    if not found.passed:
-        again = null_pvalues(cell, sizes, range(draws, 5 * draws))
-        found = check(cell, again, RESAMPLES[sizes])
-        verdict = "holds (second run)" if found.passed else "FAILS"
-    return _line(cell.name, sizes, found, verdict)
+def cell_pvalues(cell: dict[str, Any], draws: range) -> NDArray[np.float64]:
+    """p-values of what is given by its name, as it is or with its mistake."""
+    sizes, broken = tuple(cell["sizes"]), cell["mistake"] is not None
+    if cell["test"] == LIST:
+        return finite_list(sizes, draws, chosen_once=broken)
+    if cell["test"] == "classifier scores":
+        return out_of_fold(sizes, draws)
+    named = next(one for one in CELLS if one.name == cell["test"])
+    return null_pvalues(named, sizes, draws, same_rows=broken)
 
 
-def _line(name: str, sizes: tuple[int, int], found: Check, verdict: str) -> str:
-    rates = " | ".join(f"{count / found.draws:.4f}" for count in found.rejections)
-    counts = f"{sizes[0]} + {sizes[1]} | {found.draws} | {rates} | {found.surprises[-1]:.3f}"
-    return f"| {name} | {counts} | {verdict} |"
+def _line(
+    counts: Counts,
+    name: str,
+    sizes: tuple[int, int],
+    draws: int,
+    checks: Callable[[NDArray[np.float64], int], Check],
+    mistake: str | None = None,
+) -> str:
+    key = {"test": name, "sizes": list(sizes), "mistake": mistake}
+    broken = mistake is not None
+    told = counts.level(
+        cell_pvalues, key, draws, PART, lambda found: checks(found, RESAMPLES[sizes]), broken=broken
+    )
+    shown = name if mistake is None else f"{name}, {mistake}"
+    return f"| {shown} | {sizes[0]} + {sizes[1]} | {told} |"
 
 
 def main() -> None:
-    """Print the tables, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--out", type=Path, help="markdown page to write")
-    parser.add_argument("--share", type=float, default=1.0, help="share of the full counts to run")
-    args = parser.parse_args()
-    lines = []
-    for line in page(args.share):
-        print(line, flush=True)
-        lines.append(line)
-    if args.out:
-        args.out.write_text("\n".join(lines) + "\n")
+    """Count, and write the page."""
+    write_page(page, __doc__, "calibration_learners")
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.calibration.learners import main as start  # where workers find it
+
+    start()

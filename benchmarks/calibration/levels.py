@@ -11,7 +11,6 @@ tested as if it had been named before.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,19 +24,19 @@ from scipy.stats import binomtest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.calibration.counting import NOT_YET, UNFINISHED, Counts, rate, write_page
+
 from rdiv import Comparisons, compare_many
 from rdiv.comparison.family import Family
 from rdiv.comparison.verdicts import verdict_of
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.multiplicity import Correction
-from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
-from rdiv.studies.journal import Journal
 
 ALPHA = 0.05
 SEED = 72
-JOURNAL = Path(__file__).resolve().parents[1] / "studies/journals/calibration_levels.jsonl"
+PART = 50
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,7 @@ CELLS = {
     "the model in use alone moved, 300 + 5 x 60": Cell(300, 60, loss=0.75, draws=600),
     "gradients alone moved, 300 + 5 x 60": Cell(300, 60, gradient=0.45, draws=600),
 }
+BROKEN = ("each level alone (broken)", "hidden shift without its own question (broken)")
 CORRECTED: tuple[Correction, ...] = ("holm", "bh")
 IN_A_ROW = ("in a row, chosen in every permutation", "in a row, as if named (broken)")
 DAYS = Cell(400, 40, levels=10, draws=200)
@@ -127,12 +127,12 @@ def false_words(found: Comparisons, cell: Cell) -> dict[str, bool]:
             row = family.adjusted_run(ones, run)
             words[name] |= row is not None and row.shown
     alone = [verdict_of(one.adjusted_pvalues, one.pvalue, ALPHA, "in-use") for one in ones.values()]
-    words["each level alone (broken)"] = any(_wrong(str(word), cell) for word in alone)
+    words[BROKEN[0]] = any(_wrong(str(word), cell) for word in alone)
     blind = [
         "hidden shift" if level.verdict == "shift, kind not established" else str(level.verdict)
         for level in judged["holm"].values()
     ]
-    words["hidden shift without its own question (broken)"] = any(_wrong(w, cell) for w in blind)
+    words[BROKEN[1]] = any(_wrong(w, cell) for w in blind)
     return words
 
 
@@ -156,46 +156,40 @@ def false_runs(found: Comparisons, drawn: Drawn, seed: int) -> dict[str, bool]:
     return dict(zip(IN_A_ROW, (found.run.pvalue <= ALPHA, named.pvalue <= ALPHA), strict=True))
 
 
-def counts(name: str, journal: Journal, share: float) -> dict[str, int]:
-    """False words of a cell by procedure, with the number of draws; kept in the journal."""
-    cell = CELLS[name]
-    draws = max(1, int(share * cell.draws))
-    for row in journal.rows:
-        if (row["cell"], row["draws"]) == (name, draws):
-            return {"draws": draws, **row["counts"]}
-    total: dict[str, int] = {}
-    for seed in range(draws):
+def wrong_words(key: dict[str, Any], draws: range) -> dict[str, Any]:
+    """In how many draws each procedure gives a false word."""
+    cell, total = CELLS[key["cell"]], dict.fromkeys(procedures(key["cell"]), 0)
+    for seed in draws:
         found, drawn = compared(cell, seed)
         both = false_words(found, cell)
-        if not cell.loss and not cell.gradient:
+        if IN_A_ROW[0] in total:
             both |= false_runs(found, drawn, seed)
-        for procedure, wrong in both.items():
-            total[procedure] = total.get(procedure, 0) + int(wrong)
-    journal.append({"cell": name, "draws": draws, "counts": total})
-    return {"draws": draws, **total}
+        for procedure in total:
+            total[procedure] += int(both[procedure])
+    return total
 
 
-def ten_days(journal: Journal, share: float) -> tuple[int, int, int]:
-    """Draws, and in how many any of ten worse days is shown alone, and in a row."""
-    draws = max(1, int(share * DAYS.draws))
-    for row in journal.rows:
-        if (row["cell"], row["draws"]) == ("ten days", draws):
-            return draws, row["counts"]["alone"], row["counts"]["row"]
+def procedures(name: str) -> tuple[str, ...]:
+    """The procedures that are judged in a cell."""
+    if name.startswith("nothing"):
+        return (*CORRECTED, *BROKEN, *IN_A_ROW)
+    return ("holm", *BROKEN)  # bh bounds a share, not the probability of any
+
+
+def ten_days(key: dict[str, Any], draws: range) -> dict[str, Any]:
+    """In how many draws any of ten worse days is shown alone, and in a row."""
     alone = together = 0
-    for seed in range(draws):
+    for seed in draws:
         gaps = tuple(np.random.default_rng([SEED, 2, seed]).uniform(0.33, 0.61, DAYS.levels))
         found, _ = compared(DAYS, seed, gaps)
         alone += any(level.verdict == "risk shift" for level in found.levels)
         together += found.run_shown
-    journal.append(
-        {"cell": "ten days", "draws": draws, "counts": {"alone": alone, "row": together}}
-    )
-    return draws, alone, together
+    return {"alone": alone, "row": together}
 
 
 HEAD = """# Many levels, no shift
 
-<!-- Written by benchmarks/calibration/levels.py; do not edit. -->
+<!-- Written by benchmarks/calibration/levels.py (make calibrate); do not edit. -->
 
 Levels against one reference: how often *any* level is given a word that is wrong, at alpha = .05.
 Numbers per row are given (239 permutations). Where nothing moved, every word is wrong, that of
@@ -208,63 +202,59 @@ Broken variants must be caught where they can be: a loop that judges each level 
 shift" that is said of every level that differs without a risk shift of its own; and a run of levels
 that is chosen by its data and then tested as if it had been named before.
 
-| what moved, rows | procedure | draws | any false word | 95 % interval |
-|---|---|---|---|---|"""
+| what moved, rows | procedure | draws | any false word | 95 % interval | verdict |
+|---|---|---|---|---|---|"""
 
 
-def page(journal: Journal, share: float, bad: list[str]) -> Iterator[str]:
-    """The lines of the page; what is not as it should be is added to `bad`."""
+def page(counts: Counts) -> Iterator[str]:
+    """The lines of the page."""
     yield from HEAD.split("\n")
-    caught: dict[str, bool] = {}
-    for name in CELLS:
-        found = counts(name, journal, share)
-        draws = found.pop("draws")
-        for procedure, count in found.items():
-            if procedure == "bh" and not name.startswith("nothing"):
-                continue  # it bounds a share, not the probability of any
-            low, high = binomtest(count, draws).proportion_ci(method="wilson")
-            cells = (
-                name,
-                procedure,
-                f"{draws}",
-                f"{count / draws:.3f}",
-                f"{low:.3f} to {high:.3f}",
-            )
-            yield "| " + " | ".join(cells) + " |"
-            high_rate = binomtest(count, draws, ALPHA, alternative="greater").pvalue < 0.001
-            if "broken" in procedure:
-                caught[procedure] = caught.get(procedure, False) or high_rate
-            elif high_rate:
-                bad.append(f"{name}, {procedure}")
-    bad += [f"{procedure} was not caught" for procedure, found in caught.items() if not found]
-    draws, alone, together = ten_days(journal, share)
+    caught = dict.fromkeys((*BROKEN, IN_A_ROW[1]), False)
+    complete = True
+    for name, cell in CELLS.items():
+        found = counts.count(wrong_words, {"cell": name}, range(counts.of(cell.draws)), PART)
+        complete &= found.complete
+        for procedure in procedures(name):
+            many = too_many(found.total(procedure), found.draws)
+            word = UNFINISHED if not found.complete else "FAILS" if many else "holds"
+            if procedure in caught:
+                caught[procedure] |= many
+                word = "caught" if many else ""
+            told = f"{found.shown} | {rate(found.total(procedure), found.draws)} | {word}"
+            yield f"| {name} | {procedure} | {told} |"
+    missed = [procedure for procedure, found_out in caught.items() if not found_out]
+    if complete and missed:
+        yield from ("", f"NOT CAUGHT in any line: {', '.join(missed)}.")
+    yield from _days(counts)
+
+
+def too_many(count: int, draws: int) -> bool:
+    """Whether so many false words are too surprising at a level of .05."""
+    return bool(draws and binomtest(count, draws, ALPHA, alternative="greater").pvalue < 0.001)
+
+
+def _days(counts: Counts) -> Iterator[str]:
+    found = counts.count(ten_days, {"cell": "ten days"}, range(counts.of(DAYS.draws)), 10)
+    alone, together = (
+        f"{found.total(name) / found.draws:.2f} of the draws" if found.draws else NOT_YET
+        for name in ("alone", "row")
+    )
     yield from (
         "",
-        f"Ten days of 40 rows, each worse by .33 to .61, against 400 reference rows ({draws} "
-        f"draws): any day alone was shown in {alone / draws:.2f} of the draws, the days in a row "
-        f"in {together / draws:.2f}.",
+        f"Ten days of 40 rows, each worse by .33 to .61, against 400 reference rows ({found.shown} "
+        f"draws): any day alone was shown in {alone}, the days in a row in {together}.",
         "",
-        "Command: `python benchmarks/calibration/levels.py --out "
-        "docs/measured/calibration_levels.md`; seeds from 0 on.",
+        "Seeds from 0 on. Command:",
+        "`python benchmarks/calibration/levels.py --out docs/measured/calibration_levels.md`.",
     )
 
 
 def main() -> None:
-    """Count what is missing in the journal, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--share", type=float, default=1.0, help="share of the draws to make")
-    parser.add_argument("--out", type=Path, help="markdown page to write")
-    parser.add_argument("--journal", type=Path, default=JOURNAL)
-    args = parser.parse_args()
-    bad: list[str] = []
-    with one_thread(), Journal(args.journal) as journal:
-        text = "\n".join(page(journal, args.share, bad)) + "\n"
-    print(text)
-    if args.out:
-        args.out.write_text(text, encoding="utf-8")
-    if bad:
-        raise SystemExit("not as it should be: " + "; ".join(bad))
+    """Count, and write the page."""
+    write_page(page, __doc__, "calibration_levels")
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.calibration.levels import main as start  # where workers find it
+
+    start()

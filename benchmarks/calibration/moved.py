@@ -1,18 +1,15 @@
 """False alarms and power of the columns that moved, and what a mistake would cost; a docs page.
 
-    python benchmarks/calibration/moved.py --draws 0:5000 --save counts.json
-    python benchmarks/calibration/moved.py --merge counts.json --out docs/measured/...
+    python benchmarks/calibration/moved.py --out docs/measured/calibration_moved.md
 
 A false alarm is any column with a p-value of at most alpha, or any flag, although both samples are
 drawn alike. Broken variants, the same procedure with one mistake, must be caught by the same count.
-`--part` and `--draws` run a piece; files of pieces are merged into the page.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -21,7 +18,10 @@ from unittest import mock
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import binom, binomtest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.calibration.counting import Counted, Counts, alarm_rate, write_page
 
 from rdiv.drivers import moved
 from rdiv.drivers.moved import moved_columns
@@ -36,8 +36,6 @@ from rdiv.samples.pooling import PooledSamples, pool_samples
 ALPHA = 0.05
 RESAMPLES = 39
 POWER_RESAMPLES = 199
-JOURNAL = "benchmarks/studies/journals/calibration_moved.json"
-PAGE = "docs/measured/calibration_moved.md"
 Floats = NDArray[np.float64]
 Draw = Callable[[int, int, np.random.Generator], dict[str, Any]]
 Run = Callable[[PooledSamples], AbstractContextManager[Any]]
@@ -203,132 +201,89 @@ def confirmed(columns: tuple[MovedColumn, ...]) -> set[str]:
 
 # --- counting -------------------------------------------------------------------------------------
 
-
-def count(part: str, draws: range) -> list[dict[str, Any]]:
-    """Counts of one part over some draws."""
-    cells: list[dict[str, Any]] = []
-    if part == "power":
-        for name, column, draw, sizes in PLANTED:
-            cells.append(_found(part, name, column, draw, sizes, draws, as_it_is))
-        name, column, draw, sizes = PLANTED[-1]
-        for which, told in (("error", "standard error"), ("usual", "permutation deviation")):
-            told = f"{name}, {told} alone"
-            cells.append(_found("other", told, column, draw, sizes, draws, one_scale(which)))
-        return cells
-    variants = BROKEN
-    if part == "null":
-        variants = tuple((name, draw, sizes, as_it_is) for name, draw, sizes in NULLS)
-    for name, draw, sizes, variant in variants:
-        alarms, flags = 0, 0
-        for i in draws:
-            columns = run(draw(*sizes, np.random.default_rng([90, i])), i, RESAMPLES, variant)
-            alarms += bool(confirmed(columns))
-            flags += any(column.flag is not None for column in columns)
-        cells.append(_cell(part, name, sizes, "any column", alarms, draws))
-        if part == "null":
-            cells.append(_cell(part, name, sizes, "any flag", flags, draws))
-    return cells
+VARIANTS = (*((name, draw, sizes, as_it_is) for name, draw, sizes in NULLS), *BROKEN)
+SCALES = {"error": "standard error", "usual": "permutation deviation"}
 
 
-def _found(
-    part: str, name: str, column: str, draw: Draw, sizes: tuple[int, int], draws: range, how: Run
-) -> dict[str, Any]:
-    hits = 0
+def alarms(cell: dict[str, Any], draws: range) -> dict[str, Any]:
+    """Draws with any column confirmed, and with any flag."""
+    _, draw, sizes, variant = VARIANTS[cell["variant"]]
+    hits = {"any column": 0, "any flag": 0}
+    for i in draws:
+        columns = run(draw(*sizes, np.random.default_rng([90, i])), i, RESAMPLES, variant)
+        hits["any column"] += bool(confirmed(columns))
+        hits["any flag"] += any(column.flag is not None for column in columns)
+    return hits
+
+
+def found_again(cell: dict[str, Any], draws: range) -> dict[str, Any]:
+    """Draws in which the column that changes is confirmed, by one scale alone if it is named."""
+    _, column, draw, sizes = next(one for one in PLANTED if one[0] == cell["planted"])
+    how, hits = as_it_is if cell["scale"] is None else one_scale(cell["scale"]), 0
     for i in draws:
         given = draw(*sizes, np.random.default_rng([91, i]))
         hits += column in confirmed(run(given, i, POWER_RESAMPLES, how))
-    return _cell(part, name, sizes, "found", hits, draws)
-
-
-def _cell(
-    part: str, name: str, sizes: tuple[int, int], what: str, hits: int, draws: range
-) -> dict[str, Any]:
-    return {"part": part, "name": name, "rows": f"{sizes[0]} + {sizes[1]}", "what": what,
-            "hits": hits, "draws": len(draws)}  # fmt: skip
+    return {"found": hits}
 
 
 # --- the page -------------------------------------------------------------------------------------
 
+DRAWS, POWER = {"null": 5000, "broken": 200, "power": 200}, 0.8
+INTRO = f"""\
+# Calibration of columns that moved
 
-def merged(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Counts of the same cell added up."""
-    sums: dict[tuple[str, ...], dict[str, Any]] = {}
-    for cell in cells:
-        key = tuple(cell[k] for k in ("part", "name", "rows", "what"))
-        old = sums.setdefault(key, {**cell, "hits": 0, "draws": 0})
-        old["hits"] += cell["hits"]
-        old["draws"] += cell["draws"]
-    return list(sums.values())
+<!-- Written by benchmarks/calibration/moved.py (make calibrate); do not edit. -->
 
+How often any input column is confirmed as moved at level {ALPHA:g}, or flagged
+(constant, new levels, missing in one sample only), although both samples are drawn
+alike (with strata: alike within each stratum), and how often a planted change is
+confirmed. {RESAMPLES} permutations, {POWER_RESAMPLES} for planted changes. In the
+cell of groups, groups of one to seven rows are counted, not rows. The level of
+confirmed columns is exact up to ties; that of flags is a bound. Each null cell must stay
+within the upper 99.5 % bound of a binomial count; each planted change be found in 80 %
+of the draws. Broken variants must be caught by the same bound. The last cells divide
+gaps by one scale only, where rdiv takes the larger of two. Draw i uses the seed
+[90, i] or [91, i]. Command:
+`python benchmarks/calibration/moved.py --out docs/measured/calibration_moved.md`.
 
-def verdict(cell: dict[str, Any]) -> str:
-    """Null cells hold when the count is at most the 99.5 % bound of a binomial count."""
-    if cell["part"] == "other":
-        return "for comparison"
-    if cell["part"] == "power":
-        return "holds" if cell["hits"] >= 0.8 * cell["draws"] else "MISSES"
-    most = int(binom.isf(0.005, cell["draws"], ALPHA))
-    if cell["part"] == "broken":
-        return "caught" if cell["hits"] > most else "MISSED"
-    return "holds" if cell["hits"] <= most else "FAILS"
+| data | rows | what | draws | rate | 95 % interval | verdict |
+|---|---|---|---|---|---|---|"""
 
 
-def page(cells: list[dict[str, Any]]) -> str:
-    """The table of the docs."""
-    lines = [
-        "# Calibration of columns that moved",
-        "",
-        "<!-- Written by benchmarks/calibration/moved.py; do not edit. -->",
-        "",
-        f"How often any input column is confirmed as moved at level {ALPHA:g}, or flagged",
-        "(constant, new levels, missing in one sample only), although both samples are drawn",
-        "alike (with strata: alike within each stratum), and how often a planted change is",
-        f"confirmed. {RESAMPLES} permutations, {POWER_RESAMPLES} for planted changes. In the",
-        "cell of groups, groups of one to seven rows are counted, not rows. The level of",
-        "confirmed columns is exact up to ties; that of flags is a bound. Each null cell must stay",
-        "within the upper 99.5 % bound of a binomial count; each planted change be found in 80 %",
-        "of the draws. Broken variants must be caught by the same bound. The last cells divide",
-        "gaps by one scale only, where rdiv takes the larger of two. Draw i uses the seed",
-        "[90, i] or [91, i]. Command (5000 draws of each null unless `--draws` says otherwise):",
-        f"`python benchmarks/calibration/moved.py --save {JOURNAL} --out {PAGE}`.",
-        "",
-        "| data | rows | what | draws | rate | 95 % interval | verdict |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for cell in cells:
-        low, high = binomtest(cell["hits"], cell["draws"]).proportion_ci(method="wilson")
-        name = f"*{cell['name']}*" if cell["part"] in ("broken", "other") else cell["name"]
-        lines.append(
-            f"| {name} | {cell['rows']} | {cell['what']} | {cell['draws']} | "
-            f"{cell['hits'] / cell['draws']:.3f} | {low:.3f} to {high:.3f} | {verdict(cell)} |"
-        )
-    return "\n".join(lines) + "\n"
+def page(counts: Counts) -> Iterator[str]:
+    """The lines of the page."""
+    yield from INTRO.split("\n")
+    for place, (name, _, sizes, _) in enumerate(VARIANTS):
+        part = "null" if place < len(NULLS) else "broken"
+        key = {"variant": place, "name": name}
+        found = counts.count(alarms, key, range(counts.of(DRAWS[part])), 250)
+        for what in ("any column", "any flag") if part == "null" else ("any column",):
+            yield _line(part, name, sizes, what, found)
+    for name, _, _, sizes in PLANTED:
+        yield _line("power", name, sizes, "found", _found(counts, name, None))
+    name, _, _, sizes = PLANTED[-1]
+    for scale, told in SCALES.items():
+        found = _found(counts, name, scale)
+        yield _line("other", f"{name}, {told} alone", sizes, "found", found)
+
+
+def _found(counts: Counts, name: str, scale: str | None) -> Counted:
+    key = {"planted": name, "scale": scale}
+    return counts.count(found_again, key, range(counts.of(DRAWS["power"])), 25)
+
+
+def _line(part: str, name: str, sizes: tuple[int, int], what: str, found: Counted) -> str:
+    shown = f"*{name}*" if part in ("broken", "other") else name
+    told = alarm_rate(found, what, part, POWER)
+    return f"| {shown} | {sizes[0]} + {sizes[1]} | {what} | {told} |"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=("null", "broken", "power"), action="append")
-    parser.add_argument("--draws", default=None, help="START:STOP")
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--merge", type=Path, nargs="*", default=[])
-    parser.add_argument("--out", type=Path)
-    asked = parser.parse_args()
-    usual = {"null": "0:5000", "broken": "0:200", "power": "0:200"}
-    parts = asked.part or ([] if asked.merge else list(usual))
-    cells = [cell for path in asked.merge for cell in json.loads(path.read_text())]
-    for part in parts:
-        start, stop = map(int, (asked.draws or usual[part]).split(":"))
-        cells += count(part, range(start, stop))
-    cells = merged(cells)
-    if asked.save:
-        asked.save.parent.mkdir(parents=True, exist_ok=True)
-        lines = ",\n".join(f" {json.dumps(cell)}" for cell in cells)
-        asked.save.write_text(f"[\n{lines}\n]\n")
-    if asked.out:
-        asked.out.write_text(page(cells))
-    else:
-        print(page(cells))
+    """Count, and write the page."""
+    write_page(page, __doc__, "calibration_moved")
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.calibration.moved import main as start  # where workers find it
+
+    start()

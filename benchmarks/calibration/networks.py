@@ -10,11 +10,10 @@ and are left out where it is not set.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +23,15 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.calibration.checks import Check, check_pvalues
+from benchmarks.calibration.counting import Counts, write_page
 
 from rdiv.discrepancies import HDivergence, RDivergence
 from rdiv.models import Mlp, ResNet18, Training, Vae
 from rdiv.sources.data_files import data_dir
-from rdiv.studies.journal import resume_map
 from rdiv.two_sample import two_sample_test
 
 SIZES, RESAMPLES, SEED = (24, 36), 19, 61
+DRAWS, PART = 200, 10
 FEW = Training(epochs=3, batch_size=20, learning_rate=1e-2)
 
 
@@ -101,13 +101,10 @@ def null_pvalues(cell: NetworkCell, draws: range) -> NDArray[np.float64]:
     return np.array([null_pvalue(cell, i) for i in draws])
 
 
-def kept_pvalues(cell: NetworkCell, how: str, draws: int, rows: Path | None) -> NDArray[np.float64]:
-    """p-values of the first draws; those that the file has are not computed again."""
-    keys = [
-        {"images": cell.images, "test": how, "network": cell.name, "draw": i} for i in range(draws)
-    ]
-    found = resume_map(lambda key: {"pvalue": null_pvalue(cell, key["draw"])}, keys, file=rows)
-    return np.array([row["pvalue"] for row in found])
+def cell_pvalues(cell: dict[str, Any], draws: range) -> NDArray[np.float64]:
+    """p-values of a network, given by its name, on one set of images."""
+    named = cells(cell["images"])[cell["network"]] if cell["test"] == "r-div" else None
+    return null_pvalues(named or REFITS[cell["test"]], draws)
 
 
 def stopped_check(pvalues: NDArray[np.float64]) -> Check:
@@ -123,13 +120,13 @@ def stopped_check(pvalues: NDArray[np.float64]) -> Check:
 INTRO = """\
 # Calibration of tests with networks
 
-<!-- Written by benchmarks/calibration/networks.py; do not edit. -->
+<!-- Written by benchmarks/calibration/networks.py (make calibrate); do not edit. -->
 
 Two disjoint random samples of one set of images, {n_p} and {n_q} of them, so that p and q have one
 distribution; a small network, trained on both together for {epochs} epochs; {resamples}
 permutations. The last column but one tests all p-values together against the uniform distribution
-on 1/20, ..., 1. `h-div` stops once it cannot reject any more, so only its level counts. The seed is
-{seed}. Command:
+on 1/20, ..., 1. `h-div` stops once it cannot reject any more, so only its level counts. A cell that
+fails is run once more with new draws, four times as many. The seed is {seed}. Command:
 `python benchmarks/calibration/networks.py --out docs/measured/calibration_networks.md`.
 
 | images | test | network | draws | at 0.05 | at 0.10 | whole distribution p | verdict |
@@ -137,43 +134,37 @@ on 1/20, ..., 1. `h-div` stops once it cannot reject any more, so only its level
 """
 
 
-def page(draws: int, rows: Path | None) -> Iterator[str]:
-    """Lines of markdown, as they are found."""
+def page(counts: Counts) -> Iterator[str]:
+    """The lines of the page."""
     settings = {"epochs": FEW.epochs, "resamples": RESAMPLES, "seed": SEED}
     yield INTRO.format(n_p=SIZES[0], n_q=SIZES[1], **settings)
     for name in ("digits", *FILES):
         if name == "digits" or (data_dir() / FILES[name]).is_file():
-            for cell in (cells(name)[network] for network in MODELS[name]):
-                pvalues = kept_pvalues(cell, "r-div", draws, rows)
-                yield _line(cell, "r-div", check_pvalues(pvalues, RESAMPLES))
+            for network in MODELS[name]:
+                check = partial(check_pvalues, n_resamples=RESAMPLES)
+                yield _line(counts, name, "r-div", network, check)
     for how, cell in REFITS.items():
-        yield _line(cell, how, stopped_check(kept_pvalues(cell, how, draws, rows)))
+        yield _line(counts, cell.images, how, cell.name, stopped_check)
 
 
-def _line(cell: NetworkCell, test: str, found: Check) -> str:
-    rates = [f"{count / found.draws:.3f}" for count in found.rejections]
-    if len(rates) == 1:
-        rates.append("")
-    whole = f"{found.surprises[-1]:.3f}" if len(found.rejections) > 1 else ""
-    verdict = "holds" if found.passed else "FAILS"
-    parts = [cell.images, test, f"`{cell.name}`", str(found.draws), *rates, whole, verdict]
-    return "| " + " | ".join(parts) + " |"
+def _line(
+    counts: Counts,
+    name: str,
+    test: str,
+    network: str,
+    check: Callable[[NDArray[np.float64]], Check],
+) -> str:
+    key = {"images": name, "test": test, "network": network}
+    told = counts.level(cell_pvalues, key, DRAWS, PART, check)
+    return f"| {name} | {test} | `{network}` | {told} |"
 
 
 def main() -> None:
-    """Print the check of every network, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--rows", type=Path, help="file that keeps p-values, to go on from")
-    parser.add_argument("--out", type=Path, help="markdown page to write")
-    args = parser.parse_args()
-    lines = []
-    for line in page(args.draws, args.rows):
-        print(line, flush=True)
-        lines.append(line)
-    if args.out:
-        args.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    """Count, and write the page."""
+    write_page(page, __doc__, "calibration_networks")
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.calibration.networks import main as start  # where workers find it
+
+    start()

@@ -1,30 +1,29 @@
 """Null draws for tests that refit and stop early, and the same tests with a mistake to be caught.
 
-    python benchmarks/calibration/refits.py
+    python benchmarks/calibration/refits.py --out docs/measured/calibration_refits.md
 
 A stopped p-value is not uniform on a grid, but its distribution is known: with at most ``h``
 exceedances allowed, the test stops at draw ``l`` with probability ``h / (l (l + 1))`` and says
 ``h / l``; else each of ``1/(B+1), ..., h/(B+1)`` comes as often. So ``P(p <= a) = a`` at every
 value ``a`` that p can take, alpha included, and the check is two-sided as for other tests.
-A cell that fails is run once more with new draws and four times as many, and that result stays.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.calibration.checks import LEVELS, RESAMPLES, SIZES, Check, density, numbers
+from benchmarks.calibration.counting import Counts, write_page
 
 from rdiv.discrepancies import CrossRisk, HDivergence, Prepared
 from rdiv.discrepancies.protocol import refit_seed
@@ -37,7 +36,7 @@ from rdiv.samples.pooling import pool_samples
 from rdiv.two_sample import two_sample_test
 
 ALPHA = 0.1
-CHUNK = 50
+PART = 50
 
 Draw = Callable[[int, int, np.random.Generator], dict[str, Any]]
 
@@ -258,54 +257,38 @@ Command: `python benchmarks/calibration/refits.py --out docs/measured/calibratio
 """
 
 
-def main() -> None:
-    """Print one line for each cell and each broken variant, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--out", type=Path, help="markdown page to write")
-    parser.add_argument("--share", type=float, default=1.0, help="share of the full counts to run")
-    parser.add_argument("--jobs", type=int, default=2)
-    args = parser.parse_args()
-    lines = []
-    for line in page(args.share, args.jobs):
-        print(line, flush=True)
-        lines.append(line)
-    if args.out:
-        args.out.write_text("\n".join(lines) + "\n")
-
-
-def page(share: float, jobs: int) -> Iterator[str]:
-    """Lines of the page: the cells, then the deliberately broken variants."""
+def page(counts: Counts) -> Iterator[str]:
+    """The lines of the page: the cells, then the deliberately broken variants."""
     yield from INTRO.split("\n")
-    for place, cell in enumerate(CELLS):
-        draws = max(CHUNK, round(cell.draws * share))
+    for cell in CELLS:
         for sizes in SIZES:
-            found, verdict = _run(_cell_chunk, place, sizes, range(draws), jobs), "holds"
-            if not found.passed:
-                found = _run(_cell_chunk, place, sizes, range(draws, 5 * draws), jobs)
-                verdict = "holds (second run)" if found.passed else "FAILS"
-            yield _line(cell.name, sizes, found, verdict)
+            check = partial(check_stopped, n_resamples=RESAMPLES[sizes])
+            key = {"cell": cell.name, "sizes": list(sizes)}
+            told = counts.level(cell_pvalues, key, cell.draws, PART, check)
+            yield f"| {cell.name} | {sizes[0]} + {sizes[1]} | {told} |"
+    check = partial(check_stopped, n_resamples=RESAMPLES[SIZES[0]])
     for mistake in BROKEN:
-        found = _run(broken_pvalues, mistake, (20, 30), range(max(200, round(500 * share))), jobs)
-        yield _line(f"*{mistake}*", (20, 30), found, "NOT CAUGHT" if found.passed else "caught")
+        told = counts.level(mistaken_pvalues, {"broken": mistake}, 500, PART, check, broken=True)
+        yield f"| *{mistake}* | {SIZES[0][0]} + {SIZES[0][1]} | {told} |"
 
 
-def _run(chunk: Any, what: Any, sizes: tuple[int, int], draws: range, jobs: int) -> Check:
-    starts = range(draws.start, draws.stop, CHUNK)
-    parts = Parallel(n_jobs=jobs)(
-        delayed(chunk)(what, sizes, range(i, min(i + CHUNK, draws.stop))) for i in starts
-    )
-    return check_stopped(np.concatenate(parts), RESAMPLES[sizes])
+def cell_pvalues(cell: dict[str, Any], draws: range) -> NDArray[np.float64]:
+    """p-values of a cell that is given by its name."""
+    named = next(one for one in CELLS if one.name == cell["cell"])
+    return null_pvalues(named, tuple(cell["sizes"]), draws)
 
 
-def _cell_chunk(place: int, sizes: tuple[int, int], draws: range) -> NDArray[np.float64]:
-    return null_pvalues(CELLS[place], sizes, draws)
+def mistaken_pvalues(cell: dict[str, Any], draws: range) -> NDArray[np.float64]:
+    """p-values of a test with a mistake."""
+    return broken_pvalues(cell["broken"], SIZES[0], draws)
 
 
-def _line(name: str, sizes: tuple[int, int], found: Check, verdict: str) -> str:
-    rates = " | ".join(f"{count / found.draws:.4f}" for count in found.rejections)
-    counts = f"{sizes[0]} + {sizes[1]} | {found.draws} | {rates} | {found.surprises[-1]:.3f}"
-    return f"| {name} | {counts} | {verdict} |"
+def main() -> None:
+    """Count, and write the page."""
+    write_page(page, __doc__, "calibration_refits")
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.calibration.refits import main as start  # where workers find it
+
+    start()

@@ -28,7 +28,7 @@ from rdiv.inference.conformal import conformal_pvalues
 from rdiv.inference.engine import PermutationSettings, permute
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.parallel.threads import one_thread
-from rdiv.studies.journal import Journal, resume_map
+from rdiv.studies.journal import resume_map
 
 Floats = NDArray[np.float64]
 
@@ -180,18 +180,15 @@ def main() -> None:
     given = parser.parse_args()
     PYTHONS.update(river=given.river, mapie=given.mapie)
     found = {}
-    with Journal(JOURNAL) as journal:
-        known = [row["key"] for row in journal.rows]
     for key in keys(given.draws):
-        if given.known and key not in known:
-            continue
         try:
-            row = resume_map(counted, [key], file=JOURNAL)[0]
+            rows = resume_map(counted, [key], file=JOURNAL, seconds=0 if given.known else None)
         except (TypeError, OSError, subprocess.CalledProcessError) as error:
             print(f"{key['method']} was left out: {error}", file=sys.stderr)
             continue
-        found[key["method"], key["losses"], key["shift"], key["quiet"]] = row
-        print(key, row, flush=True)
+        for row in rows:
+            found[key["method"], key["losses"], key["shift"], key["quiet"]] = row
+            print(key, row, flush=True)
     if given.out is not None:
         given.out.write_text(page(found, given.draws), encoding="utf-8")
 

@@ -44,8 +44,8 @@ def test_a_broken_twin_is_caught(mistake):
 
 def test_studentised_level_holds_for_equal_risks_alone():
     draws = 500
-    studentised = equal_risk_rejections(draws, studentize=True) / draws
-    plain = equal_risk_rejections(draws, studentize=False) / draws
+    studentised = equal_risk_rejections(range(draws), studentize=True) / draws
+    plain = equal_risk_rejections(range(draws), studentize=False) / draws
     assert studentised <= 0.05 + 3 * (0.05 * 0.95 / draws) ** 0.5
     assert plain >= 0.25
 
@@ -53,6 +53,6 @@ def test_studentised_level_holds_for_equal_risks_alone():
 def test_score_holds_its_level_for_equal_mean_gradients():
     """Standard deviations 3 and 1, 50 + 400 rows; unstudentised gaps are the broken variant."""
     draws = 300
-    studentised = equal_gradient_rejections(draws, (50, 400))
+    studentised = equal_gradient_rejections(range(draws), (50, 400))
     assert studentised / draws <= 0.08 + 3 * (0.08 * 0.92 / draws) ** 0.5
-    assert equal_gradient_rejections(60, (50, 400), studentize=False) > 40
+    assert equal_gradient_rejections(range(60), (50, 400), studentize=False) > 40

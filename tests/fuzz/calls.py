@@ -291,18 +291,21 @@ class Call:
             q = _shaped(q, self.form, self.labels)
         if self.target is not None:
             p, q = self._with_target(p, 2), self._with_target(q, 3)
+        kind = f"call of {self.function}"
         options = {**dict(self.options), "model": MODELS[self.model]()}
         if "n_resamples" in _settings(self.function):
             options = {"n_resamples": 39, **options}
+        if self.function == "plan":  # 200 trials of six sizes take minutes, whatever the rows are
+            options = {"trials": 3, **options}
         if self.function == "denoise":
-            return call(FUNCTIONS[self.function], p, kind="call", **options)
+            return call(FUNCTIONS[self.function], p, kind=kind, **options)
         given: tuple[Any, ...] = p, q
         if self.function == "compare_many":
             given = (p, q) if options.get("by") is not None else (p, {"one": q, "two": q})
         if self.function == "compare_models":
             model = options.pop("model")
             given = p, q, {"one": model, "two": "ridge"}
-        return call(FUNCTIONS[self.function], *given, kind="call", **options)
+        return call(FUNCTIONS[self.function], *given, kind=kind, **options)
 
     def _with_target(self, sample: Any, shift: int) -> Any:
         rng = np.random.default_rng(shift)

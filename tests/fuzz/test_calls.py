@@ -33,6 +33,9 @@ def drawn(result: Any) -> None:
 @example(Call("compare", Arrays("normal", 20), Arrays("normal", 20), "no losses"))
 @example(Call("plan", Arrays("normal", 24), Arrays("normal", 24), "equal losses"))
 @example(Call("compare_many", Arrays("whole", 40), Arrays("whole", 40), "huge losses"))
+@example(
+    Call("plan", Arrays("huge", 20), Arrays("huge", 20), "gmm", None, (("discrepancy", "score"),))
+)
 @given(calls())
 def test_no_call_raises_what_another_library_raises(one: Call) -> None:
     result = one.run(call)
@@ -56,4 +59,5 @@ def test_no_call_raises_what_another_library_raises(one: Call) -> None:
 @given(asked())
 def test_no_setting_raises_what_another_library_raises(one: Asked) -> None:
     """Public functions that take no samples: bounds, flips, splits, studies, files."""
-    call(partial(one.function, **dict(one.options)), kind="function")
+    kind = f"call of {one.function.__qualname__}"
+    call(partial(one.function, **dict(one.options)), kind=kind)

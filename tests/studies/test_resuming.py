@@ -64,3 +64,15 @@ def test_files_of_an_older_version(tmp_path: Path, line: str) -> None:
 
 def test_processes_give_the_same(tmp_path: Path) -> None:
     assert resume_map(doubled, KEYS, n_jobs=2) == [doubled(key) for key in KEYS]
+
+
+def test_a_run_that_is_out_of_time_keeps_what_it_has(tmp_path: Path) -> None:
+    file, clock = tmp_path / "draws.jsonl", iter(range(100))
+
+    with pytest.MonkeyPatch.context() as patch:  # every look at the clock takes a second
+        patch.setattr("rdiv.studies.execution.time.monotonic", lambda: next(clock))
+        found = resume_map(doubled, KEYS, file=file, seconds=3)
+        assert found == [{"double": 0}, {"double": 2}]
+        assert resume_map(doubled, KEYS, file=file, seconds=0) == found
+    assert resume_map(doubled, KEYS, file=file) == [doubled(key) for key in KEYS]
+    assert len(file.read_text().splitlines()) == len(KEYS)

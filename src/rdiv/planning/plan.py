@@ -91,7 +91,8 @@ def plan(
     sizes : sequence of int, optional
         Rows of reference for which the curve is computed.
     trials, n_resamples : int
-        Tests per size and permutations per test, for a simulation.
+        Tests per size and permutations per test, for a simulation. It runs twice as many tests as
+        there are trials at every size: minutes for a model that takes long to fit.
     labels : {"all", "none"}
         "none": current rows will have no labels, and the test is that of the losses to be expected
         of them; the gap is then one that moved inputs make. The plan's notes say what the same

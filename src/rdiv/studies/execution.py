@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TypeVar
 
 from rdiv.errors import InputError
@@ -59,6 +61,7 @@ def spread(
     *,
     n_jobs: int | None = None,
     scheduler: str | None = None,
+    seconds: float | None = None,
 ) -> Generator[Result, None, None]:
     """Yield ``call(shared, task)`` for every task as it finishes, in any order.
 
@@ -73,6 +76,8 @@ def spread(
         Worker processes; no more are started than there are cores or tasks.
     scheduler : str, optional
         Address of a Dask scheduler, or ``local:N``.
+    seconds : float, optional
+        Begin no task after so many seconds; those that were begun are finished.
 
     Examples
     --------
@@ -80,7 +85,16 @@ def spread(
     [8, 16]
     """
     check_place(n_jobs, scheduler)
-    return _spread(call, shared, iter(tasks), useful_jobs(n_jobs, len(tasks)), scheduler)
+    jobs = useful_jobs(n_jobs, len(tasks))
+    return _spread(call, shared, _in_time(tasks, seconds), jobs, scheduler)
+
+
+def _in_time(tasks: Sequence[Task], seconds: float | None) -> Iterator[Task]:
+    """The tasks that are asked for before the time is over."""
+    if seconds is None:
+        return iter(tasks)
+    end = time.monotonic() + seconds
+    return takewhile(lambda task: time.monotonic() < end, tasks)
 
 
 def _spread(

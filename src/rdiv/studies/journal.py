@@ -211,6 +211,7 @@ def resume_map(
     n_jobs: int | None = None,
     scheduler: str | None = None,
     progress: Callable[[int, int], None] | None = None,
+    seconds: float | None = None,
 ) -> list[Result]:
     """Results of a function for every key, in the order of the keys.
 
@@ -227,6 +228,9 @@ def resume_map(
         Where the work is done, see `rdiv.power_study`.
     progress : callable, optional
         Called with the number of finished results and of all results.
+    seconds : float, optional
+        Begin no key after so many seconds. What was begun is finished; keys that were not reached
+        have no result in the list, and the same call goes on with them.
 
     Examples
     --------
@@ -239,7 +243,9 @@ def resume_map(
         known = {_name(row["key"]): row["result"] for row in rows}
         missing = [key for key in keys if _name(key) not in known]
         done = len(keys) - len(missing)
-        finished = spread(_apply, function, missing, n_jobs=n_jobs, scheduler=scheduler)
+        finished = spread(
+            _apply, function, missing, n_jobs=n_jobs, scheduler=scheduler, seconds=seconds
+        )
         with closing(finished):
             for row in finished:
                 known[_name(row["key"])] = row["result"]
@@ -248,7 +254,7 @@ def resume_map(
                 done += 1
                 if progress is not None:
                     progress(done, len(keys))
-    return [known[_name(key)] for key in keys]
+    return [known[_name(key)] for key in keys if _name(key) in known]
 
 
 def _apply(function: Callable[[Key], Result], key: Key) -> dict[str, Any]:
