@@ -27,6 +27,7 @@ from rdiv.models.protocol import (
     is_given,
     is_held_out,
     loss_name,
+    most_rows,
 )
 from rdiv.results import TwoSampleResult
 from rdiv.row_blocks import gathered
@@ -41,7 +42,7 @@ from rdiv.two_sample import (
     split_reference,
 )
 
-__all__ = ["FEWEST_TRAINED", "Answer", "Answers", "ask", "leading_answer"]
+__all__ = ["FEWEST_TRAINED", "Answer", "Answers", "ask", "leading_answer", "limited_fits"]
 
 FEWEST_TRAINED = 50
 """With fewer rows in part A, rdiv trains no model in use: it would say little about yours."""
@@ -231,6 +232,22 @@ def ask(
         if same and has_own_scale(shared, pooled.pool):
             same, notes["retraining"] = False, OWN_SCALE
     return Answers(in_use, together, score, results, notes, same)
+
+
+def limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> dict[str, Any]:
+    """A note where models were fitted to some rows only."""
+    used, shared = models.settled(pooled.pool)
+    asked = shared is not None and answers.shared is not None
+    fitted = [("shared model", shared, len(pooled.pool))] if asked else []
+    if answers.in_use is not None and isinstance(answers.in_use.fitted, TrainedOnReference):
+        fitted += [("model in use", used, len(answers.in_use.fitted.trained))]
+    limits = [
+        f"the {name} was fitted to {most} of {rows} rows"
+        for name, model, rows in fitted
+        if (most := most_rows(getattr(model, "model", model), models.fit_rows)) is not None
+        and rows > most
+    ]
+    return {"fit rows": f"{' and '.join(limits)}; all rows were judged"} if limits else {}
 
 
 def leading_answer(

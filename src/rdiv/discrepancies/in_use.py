@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from rdiv.models.protocol import (
 from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
 
-__all__ = ["InUse", "TrainedOnReference"]
+__all__ = ["InUse", "TrainedOnReference", "predictions_by"]
 
 FOLDS = 3
 """Folds of part A, for the rows that stand in it."""
@@ -235,17 +236,20 @@ class TrainedOnReference:
         None where the model does not say.
         """
         pool = pool.like(self.trained)
+        return predictions_by(*self.predicting(pool), pool)
+
+    def predicting(self, pool: Pool) -> tuple[tuple[FittedModel, ...], NDArray[Any] | None]:
+        """The fits that predict, and which of them predicts each row; None: the first all rows."""
+        pool = pool.like(self.trained)
         copies = self.copies(pool)
         if not len(copies) or self.left_out is None:
-            return predictions_of(self.fitted, pool)
+            return (self.fitted,), None
+        fits = (self.fitted, *self.left_out.fits)
         if len(copies) > FEW_COPIES * len(pool):
-            return self.left_out.predictions_left_out(pool)
-        found = predictions_of(self.fitted, pool)
-        own = self.left_out.predictions_left_out(pool.take(copies))
-        if found is not None and own is not None:
-            found = found.copy()
-            found[copies] = own
-        return found
+            return fits, (1 + self.left_out.fold_left_out(pool)).astype(np.int8)
+        which = np.zeros(len(pool), dtype=np.int8)
+        which[copies] = 1 + self.left_out.fold_left_out(pool.take(copies))
+        return fits, which
 
     def copies(self, pool: Pool) -> NDArray[np.intp]:
         """Places of the rows that stand in part A, a few times at most."""
@@ -267,3 +271,29 @@ class TrainedOnReference:
             return None
         folded = CrossFit(self.model, folds, self.n_jobs, repeats=1, fit_rows=self.fit_rows)
         return folded.fit(self.trained, self.rng)
+
+
+def predictions_by(
+    fits: Sequence[FittedModel], which: NDArray[Any] | None, pool: Pool
+) -> NDArray[np.float64] | None:
+    """Predictions of every row by one of several fits; None where a model does not say.
+
+    Parameters
+    ----------
+    fits : sequence of FittedModel
+    which : (n,) integers, optional
+        The fit of each row; the first one for all rows without it.
+    pool : Pool
+    """
+    if which is None:
+        return predictions_of(fits[0], pool)
+    whole: NDArray[np.float64] | None = None
+    for k, fit in enumerate(fits):
+        chosen = np.flatnonzero(which == k)
+        for block in cut(len(chosen), _BLOCK):
+            own = predictions_of(fit, pool.take(chosen[block]))
+            if own is None:
+                return None
+            whole = np.empty((len(pool), own.shape[1])) if whole is None else whole
+            whole[chosen[block]] = own
+    return whole

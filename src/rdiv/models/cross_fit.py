@@ -25,7 +25,6 @@ from rdiv.models.protocol import (
     losses_of,
     most_rows,
     owners_of,
-    predictions_of,
     probabilities_of,
     residuals_of,
     task_of,
@@ -249,22 +248,15 @@ class FittedCrossFit:
             return _mean([draw.losses_left_out(pool) for draw in self.draws])
         return self._left_out(pool, [losses_of_fit(fit) for fit in self.fits])
 
-    def predictions_left_out(self, pool: Pool) -> NDArray[np.float64] | None:
-        """Predictions of any rows ``(n, K)``, each as in `losses_left_out`; None without them."""
-        few = pool.take(np.arange(min(1, len(pool))))
-        if predictions_of(self.fits[0], few) is None:
-            return None
-
-        def of(fit: FittedModel) -> PerRow:
-            return lambda part: np.asarray(predictions_of(fit, part))
-
-        return self._left_out(pool, [of(fit) for fit in self.fits])
-
     def _left_out(self, pool: Pool, numbers: Sequence[PerRow]) -> NDArray[np.float64]:
         """Numbers of any rows, from the fold that left a row, or what its key names, out."""
+        return _by_fold(pool, self.fold_left_out(pool), numbers)
+
+    def fold_left_out(self, pool: Pool) -> NDArray[np.intp]:
+        """For any row the fold that left it out; for one of another pool, what its key names."""
         at = places_among(pool.keys, self.pool.keys)
         named = folds_by_key(pool.keys[:, 0], len(self.fits))
-        return _by_fold(pool, np.where(at < 0, named, self.fold[at]), numbers)
+        return np.where(at < 0, named, self.fold[at])
 
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         """Predicted probability of every class, ``(n, n_classes)``, where the model has them."""

@@ -113,7 +113,7 @@ class Source:
 
     def inputs(self, block: Any) -> Any:
         """A block without what is no input."""
-        return block.drop(list(self.taken)) if self.taken else block
+        return block.drop([name for name in self.taken if name in block.columns])
 
 
 def _changed(name: str) -> str:

@@ -33,7 +33,7 @@ from rdiv.samples.row_keys import (
 from rdiv.samples.rows import Rows, TableRows, UnreadRows, as_rows
 from rdiv.samples.sample import Task
 
-__all__ = ["Pool", "content_keys", "require_finite"]
+__all__ = ["Pool", "content_keys", "require_finite", "whole_codes"]
 
 _FEW = 1000
 
@@ -271,7 +271,7 @@ class Pool:
         """
         if not isinstance(self.rows, PartitionedRows):
             return self
-        return replace(self, rows=self.rows.read(), y=_whole_codes(self.y), known_keys=self.keys)
+        return replace(self, rows=self.rows.read(), y=whole_codes(self.y), known_keys=self.keys)
 
     def over_blocks(
         self,
@@ -363,7 +363,7 @@ def _of_block(
     call, own, shell = shared
     known = {name: values for name, values in labels.items() if name in _LABELS}
     if "y" in known:
-        known["y"] = _whole_codes(known["y"])
+        known["y"] = whole_codes(known["y"])
     rows = TableRows.taught(frame, shell.teacher)
     pool = Pool(rows, task=shell.task, columns=shell.columns, classes=shell.classes, **known)
     found: NDArray[Any] = call(own, pool, labels)
@@ -387,7 +387,7 @@ def _repeats(
     return found if rows is None else (rows[found[0]], rows[found[1]])
 
 
-def _whole_codes(y: Any) -> Any:
+def whole_codes(y: Any) -> Any:
     """Codes of classes in the type that indexes have; large pools hold them in narrow ones."""
     return y.astype(np.intp) if y is not None and y.dtype.kind == "i" else y
 
