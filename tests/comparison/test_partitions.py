@@ -56,6 +56,7 @@ def test_the_order_of_rows_and_files_changes_nothing_but_places(in_memory: Any) 
         {"strata": "b"},
         {"target": "c2", "model": "logistic"},
         {"target": None, "model": "gmm", "drop": ["c"]},
+        {"target": "y", "model": "gmm", "drop": ["c"], "drivers": False},
         {"model": "boosting", "fit_rows": 200},
         {"model": None, "prediction": "a"},
         {"target": None, "model": None, "loss": "y", "drop": ["c"]},
@@ -252,7 +253,35 @@ def test_plans_from_tables_in_partitions(
     expected = rdiv.plan(P, **settings).to_json()
     monkeypatch.setattr(plans, "SAMPLE_ROWS", 300)
     assert rdiv.plan(parts(P, 4), **settings).to_json() == expected
-    other = rdiv.plan(P.lazy(), **settings, discrepancy="score") if "current" in more else None
-    if other is not None:  # tests that look at rows again and again read them into memory
-        found = rdiv.plan(P, **settings, discrepancy="score")
-        assert found.to_json() == other.to_json()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"current": Q, "discrepancy": "in-use"},
+        {"current": Q, "discrepancy": "energy", "groups": "group"},
+        {"labels": "none", "gap": 0.3},
+    ],
+    ids=["in-use", "energy", "no labels"],
+)
+def test_other_plans_take_some_rows_of_large_tables(
+    more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pilot is the same from memory and from partitions, in any order."""
+    plans = importlib.import_module("rdiv.planning.plan")
+    settings = {"target": "y", "rng": 0, "sizes": [60], "trials": 3, **more}
+    if more.get("discrepancy") != "energy":
+        settings["model"] = "ridge"
+    monkeypatch.setattr(plans, "SAMPLE_ROWS", 300)
+    expected = rdiv.plan(P, **settings)
+    rows = len(P) + (len(Q) if "current" in more else 0)
+    assert (
+        expected.notes["pilot"]
+        == f"300 of {rows} rows, chosen by a hash of their content, are the pilot"
+    )
+    assert expected.n_p + expected.n_q <= 300
+    if "current" in more:
+        settings["current"] = parts(Q, 3, seed=4)
+    assert rdiv.plan(parts(P, 4, seed=3), **settings).to_json() == expected.to_json()
+    monkeypatch.setattr(plans, "SAMPLE_ROWS", rows)
+    assert "pilot" not in rdiv.plan(P, **{**settings, "trials": 1}).notes

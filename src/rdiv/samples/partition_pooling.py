@@ -147,17 +147,24 @@ def whole_frames(p: Survey, q: Survey) -> tuple[Any, Any]:
 
 
 class Roles(NamedTuple):
-    """Columns that are no inputs, or not only inputs."""
+    """Columns that are no inputs, or not only inputs; the target of a density is not looked at."""
 
     target: str | None
     groups: str | None
     strata: str | None
     prediction: Mapping[Any, str]
     loss: str | None
+    density: bool = False
 
     @staticmethod
     def of(
-        target: str | None, groups: Design, strata: Design, prediction: Prediction, loss: str | None
+        target: str | None,
+        groups: Design,
+        strata: Design,
+        prediction: Prediction,
+        loss: str | None,
+        *,
+        density: bool,
     ) -> Roles:
         """The roles that were given; those of tables in partitions are names of columns."""
         for role, design in (("groups", groups), ("strata", strata)):
@@ -168,7 +175,7 @@ class Roles(NamedTuple):
                 )
         several = dict(prediction) if isinstance(prediction, Mapping) else {None: prediction}
         columns = {} if prediction is None else several
-        return Roles(target, groups, strata, columns, loss)  # type: ignore[arg-type]
+        return Roles(target, groups, strata, columns, loss, density)  # type: ignore[arg-type]
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -447,6 +454,7 @@ def _labels_of(block: Any, roles: Roles) -> tuple[NDArray[Any] | None, NDArray[A
     target = None
     if roles.target is not None:
         target = target_values(python_values(block[roles.target]))
+        target = None if roles.density else target
     return target, None if roles.loss is None else _logged(block[roles.loss])
 
 

@@ -159,7 +159,8 @@ def pool_surveyed(
     target, task, groups, strata, prediction, loss, rng, kind
         As for `pool_samples`.
     """
-    roles = Roles.of(target, groups, strata, prediction, loss)
+    density = "density" in (kind, task)
+    roles = Roles.of(target, groups, strata, prediction, loss, density=density)
     _check_tables(p, q, roles, labels)
     found = read_tables(p, q, roles, labels)
     return pools_of_tables(found, prediction, task=task, kind=kind, rng=rng)
@@ -190,7 +191,8 @@ def pool_alone(
     """
     table = as_partitions(p, "the reference")
     if table is not None:
-        roles = Roles.of(target, groups, strata, prediction, loss)
+        density = "density" in (kind, task)
+        roles = Roles.of(target, groups, strata, prediction, loss, density=density)
         side, nothing = surveyed_alone(table, sys.maxsize if keep_rows is None else keep_rows)
         if side.frames is None:
             _check_tables(side, side, roles)
