@@ -204,13 +204,14 @@ def test_a_monitor_may_watch_with_a_reference_in_partitions(
             monkeypatch.setattr(module, "FIT_ROWS", 150)
     batches = [q[:100], q[100:230], q[230:260]]
     expected = _watched(p, batches, more)
-    monkeypatch.setattr(monitor, "SAMPLE_ROWS", 200)
+    monkeypatch.setattr(monitor, "SAMPLE_ROWS", 60)
     (tmp_path / "batch").mkdir()
     batches[1].write_parquet(tmp_path / "batch" / "1.parquet")
-    read = [batches[0].lazy(), rdiv.scan(tmp_path / "batch"), batches[2]]
+    read = [parts(batches[0], 3, seed=1), rdiv.scan(tmp_path / "batch"), batches[2].lazy()]
     for count in (1, 4):
         state = _watched(parts(p, count), read, more)
         assert state.to_json() == expected.to_json()
+    assert _watched(p, read, more).to_json() == expected.to_json()
     gathered, most = PartitionedRows._gathered, []
 
     def counted(rows: PartitionedRows) -> Any:
@@ -226,17 +227,80 @@ def _watched(rows: Any, batches: list[Any], more: dict[str, Any]) -> Any:
     watching = rdiv.Monitor(rows, rng=1, **more)
     state = watching.start()
     for batch in batches:
-        state = watching.update(state, batch)
+        name, batch = batch if isinstance(batch, tuple) else (None, batch)
+        state = watching.update(state, batch, name=name)
     return state
 
 
-def test_a_monitor_in_partitions_needs_labels_with_the_first_batch(
+LABELS = (
+    pl.when(pl.col("y") < 0.5).then(pl.lit("low"))
+    .when(pl.col("y") < 1.5).then(pl.lit("middle"))
+    .otherwise(pl.lit("high"))
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"target": "y", "model": "ridge"},
+        {"target": "t", "model": "logistic"},
+        {"target": "y", "prediction": "a"},
+        {"loss": "y"},
+        {"target": "y", "model": "ridge", "unit": "batch", "batches": "group", "train_share": 0.3},
+    ],
+    ids=str,
+)
+def test_labels_of_batches_in_partitions_may_be_late(
+    more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first batch has none, the second some; both come again, and a class is new in one."""
+    p, q = (side.with_columns(y=pl.col("y").abs()) for side in (P, Q))
+    p = p.with_columns(t=LABELS.replace("high", "middle"))
+    q = q.with_columns(t=LABELS)
+    if "batches" not in more:
+        p, q = p.drop("group"), q.drop("group")
+    if "loss" in more:
+        p, q = p.drop("c", "t"), q.drop("c", "t")
+    label = more.get("target", "y")
+    p, q = (
+        side.drop([c for c in ("y", "t") if c in side.columns and c != label]) for side in (p, q)
+    )
+    some = q[120:240].with_columns(
+        pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.col(label)).alias(label)
+    )
+    batches = [
+        ("1", q[:120].drop(label)), ("2", some), ("3", q[240:330]), ("1", q[:120]),
+        ("2", q[120:240]),
+    ]  # fmt: skip
+    expected = _watched(p, batches, more)
+    assert expected.labels_late
+    assert sum(look.late for look in expected.history) == 2
+    monkeypatch.setattr(monitor, "SAMPLE_ROWS", 60)
+    cut = [(name, parts(batch, 3, seed=k)) for k, (name, batch) in enumerate(batches)]
+    assert _watched(p, cut, more).to_json() == expected.to_json()
+    assert _watched(parts(p, 2), cut, more).to_json() == expected.to_json()
+
+
+def test_batches_in_partitions_are_refused_as_those_in_memory_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(monitor, "SAMPLE_ROWS", 200)
-    watching = rdiv.Monitor(P.lazy(), target="y", model="ridge", rng=1)
-    with pytest.raises(InputError, match="losses are expected from a reference of at most 200"):
-        watching.update(watching.start(), Q[:50].drop("y"))
+    monkeypatch.setattr(monitor, "SAMPLE_ROWS", 60)
+    watching = rdiv.Monitor(P.drop("group", "c"), target="y", model="ridge", rng=1)
+    state = watching.update(watching.start(), Q[:100].drop("group", "c"), name="1")
+    wrong = [
+        Q[:100].drop("group"),
+        Q[:100].drop("group", "c", "a"),
+        Q[:100].drop("group", "c").with_columns(a=pl.lit("x")),
+        Q[:100].drop("group", "c").with_columns(y=pl.lit("x")),
+        Q[100:200].drop("group", "c"),
+    ]
+    for batch in wrong:
+        said = []
+        for given in (batch, parts(batch, 2)):
+            with pytest.raises(InputError) as error:
+                watching.update(state, given, name="1")
+            said.append(str(error.value))
+        assert said[0] == said[1]
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ __all__ = [
     "Roles",
     "Tables",
     "in_memory_if_small",
+    "looking",
     "read_tables",
     "surveyed",
     "surveyed_alone",
@@ -383,7 +384,8 @@ def read_tables(p: Survey, q: Survey, roles: Roles, labels: Labels = "all") -> T
                 column.add(values)
             at(stop - start)
             start = stop
-    head = FrameRows(source.inputs(source.reading(p.table.first().to_native())).to_native())
+    first = (p if p.total else q).table.first().to_native()
+    head = FrameRows(source.inputs(source.reading(first)).to_native())
     nothing = np.empty(0, np.intp)
     inputs = tuple(head.columns)
     empty = tuple(name for name in inputs if p.facts[name].empty and q.facts[name].empty)

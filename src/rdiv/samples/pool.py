@@ -327,11 +327,12 @@ class Pool:
         >>> print(pool.shared_with(other))
         (array([0, 2]), array([1, 1]))
         """
-        if not (isinstance(self.rows, PartitionedRows) and isinstance(other.rows, PartitionedRows)):
+        both = _of_one_table(self.rows, other.rows)
+        if both is None:
             at = places_among(self.keys, other.keys)
             rows = np.flatnonzero(at >= 0)
             return rows, at[rows]
-        own, known = self.rows.repeated()[0], other.rows.repeated()[0]  # only they can be shared
+        own, known = (side.repeated()[0] for side in both)  # only they can be shared
         at = places_among(self.keys_of(own), other.keys_of(known))
         return own[at >= 0], known[at[at >= 0]]
 
@@ -339,8 +340,9 @@ class Pool:
         """Whether another pool holds the same rows in the same order."""
         if self.rows is other.rows:
             return True
-        if isinstance(self.rows, PartitionedRows) and isinstance(other.rows, PartitionedRows):
-            return np.array_equal(self.rows.picked, other.rows.picked)
+        both = _of_one_table(self.rows, other.rows)
+        if both is not None:
+            return np.array_equal(both[0].picked, both[1].picked)
         return len(self) == len(other) and np.array_equal(self.keys, other.keys)
 
 
@@ -385,6 +387,13 @@ def _repeats(
     lead = np.maximum.accumulate(np.where(leads, np.arange(len(order)), 0))[later]
     found = order[later], order[lead]
     return found if rows is None else (rows[found[0]], rows[found[1]])
+
+
+def _of_one_table(rows: Any, other: Any) -> tuple[PartitionedRows, PartitionedRows] | None:
+    """Both, where they are rows of the same tables in partitions."""
+    if not (isinstance(rows, PartitionedRows) and isinstance(other, PartitionedRows)):
+        return None
+    return (rows, other) if rows.table.source is other.table.source else None
 
 
 def whole_codes(y: Any) -> Any:

@@ -271,7 +271,7 @@ def agreed_reading(p: Survey, q: Survey, apart: tuple[str, ...] = ()) -> BlockRe
     """
     import narwhals.stable.v2 as nw
 
-    convert = p.implementation is not q.implementation
+    convert = bool(p.facts) and p.implementation is not q.implementation
     types, levels = {}, {}
     columns = tuple(name for name in p.facts if name not in apart)
     for name in columns:
@@ -289,7 +289,10 @@ def agreed_reading(p: Survey, q: Survey, apart: tuple[str, ...] = ()) -> BlockRe
         if dtype is not None:
             types[name] = dtype
     present = frozenset(
-        name for side in (p, q) for name, one in side.facts.items() if one.nulls < one.rows
+        name
+        for side in (p, q)
+        for name, one in side.facts.items()
+        if side.total and one.nulls < one.rows
     )
     return BlockReading(columns, types, {} if convert else levels, convert, present, apart)
 

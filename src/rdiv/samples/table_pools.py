@@ -26,7 +26,7 @@ from rdiv.samples.pooled import (
 from rdiv.samples.row_keys import Keys, sorted_places, tied_places
 from rdiv.samples.sample import Task, check_classes, finite_target, resolve_task
 
-__all__ = ["TablePools", "pools_of_tables"]
+__all__ = ["TablePools", "in_key_order", "pools_of_tables", "spread"]
 
 Places = NDArray[Any]
 
@@ -113,7 +113,7 @@ def _labelled(
     table, in_files, entropy = _arranged(replace(found.table, keys=found.keys), seed, rows)
     y, losses = labels.y, labels.losses
     if rows is not None:
-        y, losses = (None if own is None else _spread(own, rows, n) for own in (y, losses))
+        y, losses = (None if own is None else spread(own, rows, n) for own in (y, losses))
     pool = _pool(found, table, in_files, labels, _predicted(found, labels, prediction, rows), rows)
     pool = replace(
         pool,
@@ -143,9 +143,24 @@ def _blind(found: Tables, labels: _Labels, prediction: Prediction, seed: int) ->
 def _arranged(
     table: PartitionedTable, seed: int, rows: Places | None = None, beside: Keys | None = None
 ) -> tuple[PartitionedTable, Places, Entropy]:
-    """The table with its repeated rows, the rows in the order of the pool, and the entropy.
+    """The table with its repeated rows, the rows in the order of the pool, and the entropy."""
+    table, order = in_key_order(table, rows, beside)
+    order, entropy = shuffled(order, table.keys, seed)
+    return table, order.astype(place_type(len(table)), copy=False), entropy
 
-    `beside` orders reference rows whose keys are the same, as in `canonical_order`.
+
+def in_key_order(
+    table: PartitionedTable, rows: Places | None = None, beside: Keys | None = None
+) -> tuple[PartitionedTable, Places]:
+    """The table with its repeated rows, and the places of rows in the order of their keys.
+
+    Parameters
+    ----------
+    table : PartitionedTable
+    rows : (m,) integers, optional
+        Places of the rows; all of them without it.
+    beside : (k, 2) array, optional
+        Orders rows whose keys are the same; of the first k rows, the others come before these.
     """
     order = sorted_places(table.keys, rows)
     order = order if rows is None else rows[order]
@@ -154,9 +169,7 @@ def _arranged(
     if beside is not None and len(twice):
         order[tied] = twice = _by_labels(twice, table.keys, beside)
     words = np.unique(table.keys[twice, 0], return_inverse=True)[1]
-    table = replace(table, repeated=(twice, words))
-    order, entropy = shuffled(order, table.keys, seed)
-    return table, order.astype(place_type(len(table)), copy=False), entropy
+    return replace(table, repeated=(twice, words)), order
 
 
 def _by_labels(rows: Places, keys: Keys, beside: Keys) -> Places:
@@ -179,10 +192,10 @@ def _predicted(
     values = given.prediction(labels.task, labels.classes, prediction)
     if values is None or rows is None:
         return values
-    return _spread(values, rows, sum(found.counts))
+    return spread(values, rows, sum(found.counts))
 
 
-def _spread(values: NDArray[Any], rows: Places, n: int) -> NDArray[Any]:
+def spread(values: NDArray[Any], rows: Places, n: int) -> NDArray[Any]:
     """Values of some rows as those of all, 0 for the others."""
     whole = np.zeros((n, *values.shape[1:]), dtype=values.dtype)
     whole[rows] = values
