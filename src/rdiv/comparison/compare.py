@@ -33,7 +33,7 @@ from rdiv.drivers import (
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import Interval, critical_value
 from rdiv.inference.widened import widened_interval
-from rdiv.models import Trained
+from rdiv.models import Frozen, Trained
 from rdiv.parallel.spreading import spread_over
 from rdiv.parallel.threads import one_thread
 from rdiv.remarks import IN_SAMPLE
@@ -325,6 +325,7 @@ def compare_pooled(admitted: Admitted, asked: Asked) -> Comparison:
     answers = ask(
         models, pooled, settings, train_share=asked.train_share, looked=looked,
         drivers=asked.drivers,
+        last=admitted.everything is None and not isinstance(models.given, Frozen | Trained),
     )  # fmt: skip
     leading = answers.leading
     seen = leading.within(looked) if asked.drivers else None

@@ -190,6 +190,7 @@ def ask(
     train_share: float,
     looked: LookedAt | None = None,
     drivers: bool = False,
+    last: bool = False,
 ) -> Answers:
     """Ask all questions that can be asked of these models.
 
@@ -203,6 +204,8 @@ def ask(
         The rows whose gradients are looked at, where these are not all.
     drivers : bool
         Whether what carries the shift will be looked for.
+    last : bool
+        Whether nothing else is asked of all rows; see `run_model_tests`.
     """
     used, shared = models.settled(pooled.pool)
     notes = dict(models.notes)
@@ -218,7 +221,7 @@ def ask(
     if shared is not None:
         found, prepared = run_model_tests(
             shared, pooled, settings, notes=models.notes, fit_rows=models.fit_rows, looked=looked,
-            keep=in_use is None,
+            keep=in_use is None, last=last,
         )  # fmt: skip
         results |= found
         loss = loss_name(shared, pooled.pool)
