@@ -146,7 +146,7 @@ def learned_from_b(i: int) -> float:
     tested = np.flatnonzero(split.tested.is_p)
     own = split.tested.with_labels(tested, anew=True)
     own = replace(own, known_keys=own.keys + np.uint64(1))  # its rows are not known again
-    test = learn_expected(used, replace(split, train=own), 0.5)
+    test = learn_expected(InUse(used), replace(split, train=own))
     return run_learned(InUse(used), test, split, pooled, SETTINGS)[0].pvalue
 
 
@@ -158,11 +158,12 @@ def keys_with_a_target(i: int) -> float:
     drawn = copied(*SIZES, np.random.default_rng([SEED, i]))
     models, pooled = blind(drawn, i, neighbours())
     assert pooled.apart is not None
+    assert pooled.apart.keys is not None
     used, _ = models.settled(pooled.pool)
     one_sided = np.where(pooled.is_p[:, None], pooled.apart.keys, pooled.pool.keys)
     pooled = replace(pooled, pool=replace(pooled.pool, known_keys=one_sided))
     split = split_reference(pooled, 0.5, part_of_reference(pooled, 0.5))
-    test: ExpectedOnCurrent = learn_expected(used, split, 0.5)
+    test: ExpectedOnCurrent = learn_expected(InUse(used), split)
     return run_learned(InUse(used), test, split, pooled, SETTINGS)[0].pvalue
 
 

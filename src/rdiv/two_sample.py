@@ -30,7 +30,7 @@ from rdiv.inference.reach import check_reach
 from rdiv.inference.reference_part import reference_part, rows_to_compare
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
-from rdiv.models.protocol import FittedModel, fit_model
+from rdiv.models.protocol import FittedModel, fit_model, gradients_of, residuals_of
 from rdiv.names import spelled
 from rdiv.parallel.threads import one_thread
 from rdiv.results import TwoSampleResult
@@ -38,6 +38,7 @@ from rdiv.row_blocks import place_type
 from rdiv.samples.arguments import check_settings
 from rdiv.samples.fitting_rows import prepared_on
 from rdiv.samples.grouping import FEWEST_UNITS, Design
+from rdiv.samples.partitioned import PartitionedRows
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples, pool_samples
@@ -247,16 +248,21 @@ def run_model_tests(
     fit_rows: int | None = None,
     looked: LookedAt | None = None,
     keep: bool = False,
+    last: bool = False,
 ) -> tuple[dict[str, TwoSampleResult], dict[str, Prepared]]:
     """R-div, score and omnibus of one model, from one fit and the same permutations.
 
     A model without gradients has r-div alone. The results are the same as those of separate tests;
     the numbers per row are returned with them. Where only some rows are looked at, score has the
     gradients of those, and the masks of all rows restricted to them. With `keep` r-div keeps the
-    permutations.
+    permutations. With `last` no rows in partitions are chosen by their keys any more, so that most
+    keys are let go before the losses need memory.
     """
     pool = pooled.pool
     fitted = fit_model(model, pool, pooled.stream("fit"), fit_rows=fit_rows)
+    fitted_again = gradients_of(fitted) is not None and residuals_of(fitted) is None
+    if last and not fitted_again and isinstance(pool.rows, PartitionedRows):
+        pool.rows.table.forget_keys()
     tests: list[Any] = [RDivergence(model)]
     prepared = {labels(tests[0])[0]: tests[0].from_fit(fitted, pool)}
     if has_gradients(fitted):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import json
-from collections.abc import Callable, Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.comparison.cut_tables import SETTINGS, P, Q, parts, table, without_places
 
 import rdiv
 from rdiv.errors import InputError
@@ -20,46 +18,6 @@ from rdiv.models import Frozen, Ridge
 from rdiv.monitoring import monitor, reference
 from rdiv.samples import Pool
 from rdiv.samples.partitioned import PartitionedRows
-
-SETTINGS: dict[str, Any] = {
-    "target": "y", "model": "ridge", "rng": 0, "n_resamples": 99, "fit_rows": 300,
-    "sample_rows": 400,
-}  # fmt: skip
-
-
-def table(rows: int, seed: int) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    a = rng.normal(size=rows) + 0.2 * seed
-    frame = pl.DataFrame(
-        {
-            "a": a,
-            "b": rng.integers(0, 4, rows),
-            "c": [["x", "y", None][k] for k in rng.integers(0, 3, rows)],
-            "y": a + (1 + 0.4 * seed) * rng.normal(size=rows),
-            "group": rng.integers(0, 40, rows) + 100 * seed,
-        }
-    )
-    return pl.concat([frame, frame[: rows // 20]])  # some rows twice
-
-
-P, Q = table(700, 0), table(600, 1)
-
-
-def parts(frame: Any, count: int, seed: int | None = None) -> Callable[[], Iterator[Any]]:
-    """A function that gives the rows in so many parts; with a seed in another order."""
-    if seed is not None:
-        frame = frame[np.random.default_rng(seed).permutation(len(frame))]
-    ends = np.linspace(0, len(frame), count + 1).astype(int)
-    return lambda: (frame[low:high] for low, high in pairwise(ends) if high > low)
-
-
-def without_places(found: Any) -> dict[str, Any]:
-    """The document without the rows that it lists, whose places depend on the order of files."""
-    document: dict[str, Any] = json.loads(found.to_json())
-    document["drivers"].pop("rows")
-    for row in document["drivers"]["unusual"]:
-        row.pop("index")
-    return document
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +56,7 @@ def test_the_order_of_rows_and_files_changes_nothing_but_places(in_memory: Any) 
         {"strata": "b"},
         {"target": "c2", "model": "logistic"},
         {"target": None, "model": "gmm", "drop": ["c"]},
+        {"target": "y", "model": "gmm", "drop": ["c"], "drivers": False},
         {"model": "boosting", "fit_rows": 200},
         {"model": None, "prediction": "a"},
         {"target": None, "model": None, "loss": "y", "drop": ["c"]},
@@ -245,13 +204,14 @@ def test_a_monitor_may_watch_with_a_reference_in_partitions(
             monkeypatch.setattr(module, "FIT_ROWS", 150)
     batches = [q[:100], q[100:230], q[230:260]]
     expected = _watched(p, batches, more)
-    monkeypatch.setattr(monitor, "SAMPLE_ROWS", 200)
+    monkeypatch.setattr(monitor, "SAMPLE_ROWS", 60)
     (tmp_path / "batch").mkdir()
     batches[1].write_parquet(tmp_path / "batch" / "1.parquet")
-    read = [batches[0].lazy(), rdiv.scan(tmp_path / "batch"), batches[2]]
+    read = [parts(batches[0], 3, seed=1), rdiv.scan(tmp_path / "batch"), batches[2].lazy()]
     for count in (1, 4):
         state = _watched(parts(p, count), read, more)
         assert state.to_json() == expected.to_json()
+    assert _watched(p, read, more).to_json() == expected.to_json()
     gathered, most = PartitionedRows._gathered, []
 
     def counted(rows: PartitionedRows) -> Any:
@@ -267,17 +227,80 @@ def _watched(rows: Any, batches: list[Any], more: dict[str, Any]) -> Any:
     watching = rdiv.Monitor(rows, rng=1, **more)
     state = watching.start()
     for batch in batches:
-        state = watching.update(state, batch)
+        name, batch = batch if isinstance(batch, tuple) else (None, batch)
+        state = watching.update(state, batch, name=name)
     return state
 
 
-def test_a_monitor_in_partitions_needs_labels_with_the_first_batch(
+LABELS = (
+    pl.when(pl.col("y") < 0.5).then(pl.lit("low"))
+    .when(pl.col("y") < 1.5).then(pl.lit("middle"))
+    .otherwise(pl.lit("high"))
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"target": "y", "model": "ridge"},
+        {"target": "t", "model": "logistic"},
+        {"target": "y", "prediction": "a"},
+        {"loss": "y"},
+        {"target": "y", "model": "ridge", "unit": "batch", "batches": "group", "train_share": 0.3},
+    ],
+    ids=str,
+)
+def test_labels_of_batches_in_partitions_may_be_late(
+    more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first batch has none, the second some; both come again, and a class is new in one."""
+    p, q = (side.with_columns(y=pl.col("y").abs()) for side in (P, Q))
+    p = p.with_columns(t=LABELS.replace("high", "middle"))
+    q = q.with_columns(t=LABELS)
+    if "batches" not in more:
+        p, q = p.drop("group"), q.drop("group")
+    if "loss" in more:
+        p, q = p.drop("c", "t"), q.drop("c", "t")
+    label = more.get("target", "y")
+    p, q = (
+        side.drop([c for c in ("y", "t") if c in side.columns and c != label]) for side in (p, q)
+    )
+    some = q[120:240].with_columns(
+        pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.col(label)).alias(label)
+    )
+    batches = [
+        ("1", q[:120].drop(label)), ("2", some), ("3", q[240:330]), ("1", q[:120]),
+        ("2", q[120:240]),
+    ]  # fmt: skip
+    expected = _watched(p, batches, more)
+    assert expected.labels_late
+    assert sum(look.late for look in expected.history) == 2
+    monkeypatch.setattr(monitor, "SAMPLE_ROWS", 60)
+    cut = [(name, parts(batch, 3, seed=k)) for k, (name, batch) in enumerate(batches)]
+    assert _watched(p, cut, more).to_json() == expected.to_json()
+    assert _watched(parts(p, 2), cut, more).to_json() == expected.to_json()
+
+
+def test_batches_in_partitions_are_refused_as_those_in_memory_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(monitor, "SAMPLE_ROWS", 200)
-    watching = rdiv.Monitor(P.lazy(), target="y", model="ridge", rng=1)
-    with pytest.raises(InputError, match="losses are expected from a reference of at most 200"):
-        watching.update(watching.start(), Q[:50].drop("y"))
+    monkeypatch.setattr(monitor, "SAMPLE_ROWS", 60)
+    watching = rdiv.Monitor(P.drop("group", "c"), target="y", model="ridge", rng=1)
+    state = watching.update(watching.start(), Q[:100].drop("group", "c"), name="1")
+    wrong = [
+        Q[:100].drop("group"),
+        Q[:100].drop("group", "c", "a"),
+        Q[:100].drop("group", "c").with_columns(a=pl.lit("x")),
+        Q[:100].drop("group", "c").with_columns(y=pl.lit("x")),
+        Q[100:200].drop("group", "c"),
+    ]
+    for batch in wrong:
+        said = []
+        for given in (batch, parts(batch, 2)):
+            with pytest.raises(InputError) as error:
+                watching.update(state, given, name="1")
+            said.append(str(error.value))
+        assert said[0] == said[1]
 
 
 @pytest.mark.parametrize(
@@ -294,7 +317,35 @@ def test_plans_from_tables_in_partitions(
     expected = rdiv.plan(P, **settings).to_json()
     monkeypatch.setattr(plans, "SAMPLE_ROWS", 300)
     assert rdiv.plan(parts(P, 4), **settings).to_json() == expected
-    other = rdiv.plan(P.lazy(), **settings, discrepancy="score") if "current" in more else None
-    if other is not None:  # tests that look at rows again and again read them into memory
-        found = rdiv.plan(P, **settings, discrepancy="score")
-        assert found.to_json() == other.to_json()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"current": Q, "discrepancy": "in-use"},
+        {"current": Q, "discrepancy": "energy", "groups": "group"},
+        {"labels": "none", "gap": 0.3},
+    ],
+    ids=["in-use", "energy", "no labels"],
+)
+def test_other_plans_take_some_rows_of_large_tables(
+    more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pilot is the same from memory and from partitions, in any order."""
+    plans = importlib.import_module("rdiv.planning.plan")
+    settings = {"target": "y", "rng": 0, "sizes": [60], "trials": 3, **more}
+    if more.get("discrepancy") != "energy":
+        settings["model"] = "ridge"
+    monkeypatch.setattr(plans, "SAMPLE_ROWS", 300)
+    expected = rdiv.plan(P, **settings)
+    rows = len(P) + (len(Q) if "current" in more else 0)
+    assert (
+        expected.notes["pilot"]
+        == f"300 of {rows} rows, chosen by a hash of their content, are the pilot"
+    )
+    assert expected.n_p + expected.n_q <= 300
+    if "current" in more:
+        settings["current"] = parts(Q, 3, seed=4)
+    assert rdiv.plan(parts(P, 4, seed=3), **settings).to_json() == expected.to_json()
+    monkeypatch.setattr(plans, "SAMPLE_ROWS", rows)
+    assert "pilot" not in rdiv.plan(P, **{**settings, "trials": 1}).notes

@@ -14,6 +14,7 @@ from tests.comparison.answers import Line, given
 import rdiv
 from rdiv.comparison.models import choose_models
 from rdiv.comparison.unlabelled import Unlabelled, ask_unlabelled, learn_expected
+from rdiv.discrepancies.in_use import InUse
 from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.models import BY_NAME, Frozen
@@ -115,7 +116,7 @@ def test_rows_exchanged_between_reference_and_current_keep_their_numbers(
         model, folds=2, supervised=True, retrain=None if isinstance(model, Frozen) else "same"
     )
     split = split_reference(swapped, 0.5, part)
-    test = learn_expected(models.settled(swapped.pool)[0], split, 0.5)
+    test = learn_expected(InUse(models.settled(swapped.pool)[0]), split)
     assert (split.tested.is_p != first.split.tested.is_p).any()
     assert test.g.of(split.tested.pool).tobytes() == first.answer.losses.tobytes()
 

@@ -101,9 +101,10 @@ def in_partitions(path: str, large: bool = False) -> bool:
     """Whether a table is to be read in partitions."""
     import glob
 
+    from rdiv.samples.database_parts import is_query
     from rdiv.samples.partition_files import is_remote, reads_in_partitions
 
-    if is_remote(path) or os.path.isdir(path):
+    if is_remote(path) or is_query(path) or os.path.isdir(path):
         return True
     if not os.path.exists(path):
         return glob.has_magic(path) and "::" not in path

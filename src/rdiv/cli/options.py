@@ -64,8 +64,9 @@ Reference = Annotated[
         metavar="REFERENCE",
         help="The data that the model was built for: csv, tsv, jsonl (each also .gz), parquet, "
         "feather, npy or npz. FILE.npz::NAME is one array of several; an npz file of x and y "
-        "includes its target. Also a directory, a pattern such as 'days/*.parquet', or the address "
-        "(s3://, https://) of parquet files. One sample may be - for standard input.",
+        "includes its target. Also a directory, a pattern such as 'days/*.parquet', the address "
+        "(s3://, https://) of parquet files, or FILE.db::TABLE and FILE.db::'select ...' of an "
+        "SQLite file. One sample may be - for standard input.",
         show_default=False,
     ),
 ]

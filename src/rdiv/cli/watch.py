@@ -133,7 +133,7 @@ def add_batches(
         options = found.notes["options"]
         kept = to_state(found.notes["reference"], state) if reference is None else reference
         sample = _read_reference(kept, data_dir)
-        inputs = [read_input(path, data_dir) for path in batch]
+        inputs = [read_input(path, data_dir, large=True) for path in batch]
         stage("fitting")
         own = options["model"]
         with reporting_user_errors(*([own] if own and ":" in own else [])):

@@ -28,8 +28,8 @@ WatchedReference = Annotated[
     typer.Argument(
         metavar="REFERENCE",
         help="The rows that batches are compared with: csv, tsv, jsonl (each also .gz), parquet, "
-        "feather, npy or npz; FILE.npz::NAME is one array of several. A directory, a pattern or an "
-        "address of parquet files is read part by part.",
+        "feather, npy or npz; FILE.npz::NAME is one array of several. A directory, a pattern, an "
+        "address of parquet files, or FILE.db::QUERY of an SQLite file is read part by part.",
         show_default=False,
     ),
 ]

@@ -49,7 +49,7 @@ def input_test(pooled: PooledSamples, settings: PermutationSettings) -> TwoSampl
     """The test of the inputs without a model, on the first rows of each side of the pool."""
     if not pooled.pool.rows.shape[1]:
         return None
-    return run_test(Inputs(), pooled.part(_input_rows(pooled)), settings)[0]
+    return run_test(Inputs(), pooled.part(_input_rows(pooled)).at_hand(), settings)[0]
 
 
 def _input_rows(pooled: PooledSamples) -> NDArray[np.intp]:

@@ -10,19 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.comparison.asked import Asked, input_test, require_held_out
-from rdiv.comparison.expected_comparison import check_learnable, compare_unlabelled
+from rdiv.comparison.expected_comparison import check_learnable, compare_unlabelled, has_inputs
 from rdiv.comparison.loss_summary import summarise_losses
 from rdiv.comparison.margins import check_margins, margin_tests
 from rdiv.comparison.models import SAME, Models, choose_models
 from rdiv.comparison.partly_labelled import with_unlabelled_rows
-from rdiv.comparison.questions import Answer, Answers, ask
+from rdiv.comparison.questions import Answer, Answers, ask, limited_fits
 from rdiv.comparison.result import Comparison
 from rdiv.comparison.sensitivity import detectable_gap
 from rdiv.comparison.sentences import USERS_WORD
 from rdiv.comparison.verdicts import closed_testing, verdict_of
 from rdiv.comparison.warnings import data_warnings
 from rdiv.comparison.why import Why, explain
-from rdiv.discrepancies.in_use import TrainedOnReference
 from rdiv.discrepancies.resolve import DEFAULT_FOLDS
 from rdiv.drivers import (
     SearchedRows,
@@ -34,8 +33,7 @@ from rdiv.drivers import (
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.intervals import Interval, critical_value
 from rdiv.inference.widened import widened_interval
-from rdiv.models import Trained
-from rdiv.models.protocol import most_rows
+from rdiv.models import Frozen, Trained
 from rdiv.parallel.spreading import spread_over
 from rdiv.parallel.threads import one_thread
 from rdiv.remarks import IN_SAMPLE
@@ -46,12 +44,17 @@ from rdiv.samples.dropping import drop_columns
 from rdiv.samples.fitting_rows import FIT_ROWS, SAMPLE_ROWS, prepared_on
 from rdiv.samples.grouping import Design
 from rdiv.samples.logged import Prediction
-from rdiv.samples.missing_labels import Labels, separate_labels
-from rdiv.samples.partition_pooling import read_where_few, tables_of
+from rdiv.samples.missing_labels import Labels, labels_in_tables, separate_labels
+from rdiv.samples.partition_pooling import surveyed, tables_of, whole_frames
 from rdiv.samples.partitioned import PartitionedRows
-from rdiv.samples.partitions import Partitions
 from rdiv.samples.pooled import LookedAt
-from rdiv.samples.pooling import PooledSamples, pool_samples, pool_unlabelled, resolve_seed
+from rdiv.samples.pooling import (
+    PooledSamples,
+    pool_samples,
+    pool_surveyed,
+    pool_unlabelled,
+    resolve_seed,
+)
 from rdiv.samples.sample import has_target
 from rdiv.two_sample import check_level, check_samples
 
@@ -158,7 +161,8 @@ def compare(
     sample_rows : int
         Of more rows than this, so many, chosen in the same way, are kept in memory and looked at
         for the score question, the inputs and what carries the shift. The gaps, their tests and
-        their intervals are always those of all rows.
+        their intervals are those of all rows; without labels on current, the test is, and the gap
+        to be expected is that of the rows that are looked at.
     groups, strata : str or pair of arrays, optional
         Groups: rows that belong together and are permuted as one unit. Strata: rows are permuted
         within each stratum only.
@@ -259,20 +263,33 @@ def admit(
     tables = tables_of(reference, current)
     if tables is not None:
         few = SAMPLE_ROWS if sample_rows is None else sample_rows
-        reference, current = read_where_few(tables, few, {"target": target, "loss": loss})
-    found = None
-    if not isinstance(reference, Partitions):
-        found = separate_labels(
-            reference, current, target=target, loss=loss, groups=groups, strata=strata
-        )
+        named = {"target": target, "loss": loss}
+        sides = surveyed(tables, few, tuple(name for name in named.values() if name is not None))
+        if sides[0].frames is None:
+            labels = labels_in_tables(*sides, named)
+            if labels == "none":
+                check_learnable(models.given, bool(set(sides[0].columns) - {target, loss}))
+            pools = pool_surveyed(
+                *sides, "all" if labels is None else labels, target=target, groups=groups,
+                strata=strata, **settings,
+            )  # fmt: skip
+            pooled, everything = pools.pooled, pools.everything
+            if len(pooled.pool) <= few:  # those with labels may be few
+                pooled = pooled.at_hand()
+            if labels == "all" and pooled.pool.y is None:
+                labels = None
+            return admitted(pooled, labels, pools.known, everything)
+        reference, current = whole_frames(*sides)
+    found = separate_labels(
+        reference, current, target=target, loss=loss, groups=groups, strata=strata
+    )
     if found is None or found.labels == "all":
         pooled = pool_samples(
-            reference, current, target=target, groups=groups, strata=strata, keep_rows=sample_rows,
-            **settings,
-        )  # fmt: skip
+            reference, current, target=target, groups=groups, strata=strata, **settings
+        )
         return admitted(pooled, None if pooled.pool.y is None else "all")
     if found.labels == "none":
-        check_learnable(models.given, found)
+        check_learnable(models.given, has_inputs(found.current))
         pooled = pool_unlabelled(
             found.reference, found.current, groups=groups, strata=strata, **settings
         )
@@ -281,6 +298,9 @@ def admit(
     pooled = pool_samples(
         found.reference, found.labelled, groups=own_groups, strata=own_strata, **settings
     )
+    places = np.where(pooled.is_p, 0, pooled.places)
+    places = np.where(pooled.is_p, pooled.places, np.flatnonzero(found.known)[places])
+    pooled = replace(pooled, places=places)  # in the table that was given
     settings["task"] = None if pooled.pool.task == "density" else pooled.pool.task
     everything = pool_unlabelled(
         found.reference, found.current, groups=groups, strata=strata,
@@ -305,6 +325,7 @@ def compare_pooled(admitted: Admitted, asked: Asked) -> Comparison:
     answers = ask(
         models, pooled, settings, train_share=asked.train_share, looked=looked,
         drivers=asked.drivers,
+        last=admitted.everything is None and not isinstance(models.given, Frozen | Trained),
     )  # fmt: skip
     leading = answers.leading
     seen = leading.within(looked) if asked.drivers else None
@@ -313,7 +334,7 @@ def compare_pooled(admitted: Admitted, asked: Asked) -> Comparison:
         searched = rows_to_search(seen.samples, answers.score, answers.score_rows(seen))
     answers = replace(answers, score=None)  # the gradients of all rows are not needed any more
     said = data_warnings(pooled, answers, models, looked.samples)
-    if isinstance(pooled.pool.rows, PartitionedRows):
+    if isinstance(pooled.pool.rows, PartitionedRows) and admitted.everything is None:
         pooled.pool.rows.table.forget_keys()  # what follows needs memory of its own
     found = replace(
         _judge(answers, pooled, settings.alpha),
@@ -321,7 +342,7 @@ def compare_pooled(admitted: Admitted, asked: Asked) -> Comparison:
         warnings=said,
         labels=admitted.labels,
     )
-    notes = _limited_fits(models, pooled, answers)
+    notes = limited_fits(models, pooled, answers)
     if not looked.whole:
         notes["sample rows"] = (
             f"score, inputs and drivers looked at {len(looked.rows)} of {looked.total} rows"
@@ -338,27 +359,13 @@ def compare_pooled(admitted: Admitted, asked: Asked) -> Comparison:
         found = replace(found, equivalence=shown[0], not_worse=shown[1])
     if admitted.everything is not None and admitted.known is not None:
         found = with_unlabelled_rows(
-            found, answers, admitted.everything, admitted.known, settings, moved=asked.drivers
-        )
+            found, answers, admitted.everything, admitted.known, settings,
+            moved=asked.sample_rows if asked.drivers else None,
+        )  # fmt: skip
     if seen is None or searched is None:
         return found
     why = explain(None if answers.in_use is None else seen, settings.alpha)
     return _explained(found, seen, why, searched, looked, settings)
-
-
-def _limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> dict[str, Any]:
-    """A note where models were fitted to some rows only."""
-    used, shared = models.settled(pooled.pool)
-    fitted = [] if shared is None else [("shared model", shared, len(pooled.pool))]
-    if answers.in_use is not None and isinstance(answers.in_use.fitted, TrainedOnReference):
-        fitted += [("model in use", used, len(answers.in_use.fitted.trained))]
-    limits = [
-        f"the {name} was fitted to {most} of {rows} rows"
-        for name, model, rows in fitted
-        if (most := most_rows(getattr(model, "model", model), models.fit_rows)) is not None
-        and rows > most
-    ]
-    return {"fit rows": f"{' and '.join(limits)}; all rows were judged"} if limits else {}
 
 
 def _explained(

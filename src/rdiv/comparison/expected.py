@@ -8,7 +8,7 @@ Nothing here sees a current loss.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.comparison.questions import Answer
-from rdiv.discrepancies.in_use import TrainedOnReference
+from rdiv.discrepancies.in_use import TrainedOnReference, predictions_by
 from rdiv.drivers.column_paths import Matrix
 from rdiv.models.boosting import FEW_BINS, MANY_COLUMNS
 from rdiv.models.cross_fit import fold_of_rows
 from rdiv.models.protocol import FittedModel, check_losses, losses_of, predictions_of
 from rdiv.models.quick_trees import QuickTrees
+from rdiv.parallel.threads import one_thread
 from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_passes import row_by_row
@@ -189,9 +190,21 @@ class LossRegression:
 
         None is smaller or larger than all losses of part A.
         """
-        values = _valued(self.of_features, self.features(pool))
+        if pool.in_partitions:
+            values = self._in_one_pass(pool.like(self.part))
+        else:
+            values = _valued(self.of_features, self.features(pool))
         values = np.clip(values, self.losses.min(), self.losses.max())
         return check_losses(values, pool, "the expected loss")
+
+    def _in_one_pass(self, pool: Pool) -> Floats:
+        """Values of rows in partitions; their predictions are not kept, as there may be many."""
+        fits: tuple[FittedModel | None, ...] = (self.fitted,)
+        which = None
+        if isinstance(self.fitted, TrainedOnReference):
+            fits, which = self.fitted.predicting(pool)
+        extra = {} if which is None else {"fit": which}
+        return pool.over_blocks(_expected_in_block, (self.of_features, fits), **extra)
 
     def features(self, pool: Pool, predicted: Floats | None = None) -> Floats | RowFeatures:
         """What g looks at, ``(n, f)``: the inputs as numbers, then the predictions."""
@@ -212,6 +225,18 @@ class LossRegression:
     def inputs(self, pool: Pool) -> Matrix:
         """The inputs alone as numbers, ``(n, d)``."""
         return RowFeatures(pool, self.part).held()
+
+
+def _expected_in_block(
+    shared: tuple[Callable[[Floats], Floats], Sequence[Any]],
+    pool: Pool,
+    labels: Mapping[str, NDArray[Any]],
+) -> Floats:
+    """Expected losses of some rows, each by the predictions of its fit."""
+    of_features, fits = shared
+    with one_thread():
+        predicted = None if fits[0] is None else predictions_by(fits, labels.get("fit"), pool)
+        return of_features(_with_predictions(pool, predicted))
 
 
 def learn_from_part(
@@ -235,9 +260,10 @@ def learn_from_part(
         return None
     fitted: FittedModel = learned if left_out else learned.fitted
     leaf = leaf_of(len(part)) if left_out else LEAF
-    if len(part) > MOST_ROWS:
-        rows = rng.permutation(len(part))[:MOST_ROWS]
-        part = part.take(rows)
+    if len(part) > MOST_ROWS or part.in_partitions:
+        many = len(part) > MOST_ROWS
+        rows = rng.permutation(len(part))[:MOST_ROWS] if many else np.arange(len(part))
+        part = part.take(rows).at_hand()
         folds = folds.part(rows, part)
     return _regression(part, folds, fitted, folds.losses(part), rng, leaf)
 
@@ -253,6 +279,7 @@ def learn_from_rows(
         return None
     if len(part) > MOST_ROWS:
         part = part.take(rng.permutation(len(part))[:MOST_ROWS])
+    part = part.at_hand()
     losses = check_losses(losses_of(fitted, part), part, "the model in use")
     return _regression(part, fitted, fitted, losses, rng, leaf_of(len(part)))
 
@@ -334,11 +361,20 @@ def _fit(
 
     rows = rng.permutation(len(x))[:MOST_ROWS]
     if not x.shape[1]:
-        mean = float(losses.mean())
-        return lambda more: np.full(len(more), mean)
+        return _Constant(float(losses.mean()))
     booster: Any = HistGradientBoostingRegressor(
         max_iter=60, learning_rate=0.05, max_leaf_nodes=15, min_samples_leaf=leaf,
         l2_regularization=1.0, early_stopping=False, random_state=int(rng.integers(2**31)),
         max_bins=FEW_BINS if x.shape[1] > MANY_COLUMNS else 255,
     )  # fmt: skip
     return QuickTrees(booster.fit(x[rows], losses[rows])).predict
+
+
+@dataclass(frozen=True)
+class _Constant:
+    """A regression on nothing."""
+
+    value: float
+
+    def __call__(self, x: Floats) -> Floats:
+        return np.full(len(x), self.value)

@@ -13,7 +13,7 @@ from rdiv.comparison.expected import all_finite
 from rdiv.comparison.label_sentences import NO_RELATION, too_few_labels
 from rdiv.comparison.loss_summary import summarise_losses
 from rdiv.comparison.models import Models
-from rdiv.comparison.questions import Answers
+from rdiv.comparison.questions import Answers, limited_fits
 from rdiv.comparison.result import Comparison
 from rdiv.comparison.sensitivity import detectable_gap
 from rdiv.comparison.sentences import USERS_WORD
@@ -30,24 +30,25 @@ from rdiv.inference.intervals import Interval
 from rdiv.models import LoggedLosses, Model, Trained
 from rdiv.models.protocol import predictions_of
 from rdiv.samples.copies import identical
-from rdiv.samples.missing_labels import SeparatedLabels
+from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples
 
-__all__ = ["check_learnable", "compare_unlabelled"]
+__all__ = ["check_learnable", "compare_unlabelled", "has_inputs"]
 
 ASYMPTOTIC = "it rests on estimated weights of the reference rows"
 
 
-def check_learnable(given: Model | None, found: SeparatedLabels) -> None:
+def check_learnable(given: Model | None, inputs: bool) -> None:
     """Refuse rows of which nothing is known but a loss that current lacks."""
-    if isinstance(given, LoggedLosses) and not _has_inputs(found.current):
+    if isinstance(given, LoggedLosses) and not inputs:
         raise InputError(
             f"no current row has a loss in column {given.column!r}, and there are no inputs to "
             "expect one from; give the losses, or the columns of inputs beside them."
         )
 
 
-def _has_inputs(current: Any) -> bool:
+def has_inputs(current: Any) -> bool:
+    """Whether a sample has columns at all."""
     return len(getattr(current, "column_names", getattr(current, "columns", (1,)))) > 0
 
 
@@ -61,21 +62,31 @@ def compare_unlabelled(
             "margin out, or wait for labels."
         )
     settings = asked.settings
-    inputs = input_test(pooled, settings)
+    looked = pooled.looked_at(asked.sample_rows)
+    inputs = input_test(looked.samples, settings)
     found = ask_unlabelled(models, pooled, settings, train_share=asked.train_share)
-    judged = replace(_judged(found, models, pooled, settings.alpha), input_test=inputs)
+    seen = found.within(looked)
+    judged = replace(_judged(found, seen, models, pooled, looked, settings), input_test=inputs)
     few = 0 if known is None else int(known.sum())
     if few:
         warnings = (too_few_labels(few, len(pooled.is_p) - int(pooled.is_p.sum())),)
         judged = replace(judged, warnings=(*warnings, *judged.warnings))
-    return _explained(judged, found, pooled, settings) if asked.drivers else judged
+    return _explained(judged, seen, looked.samples, settings) if asked.drivers else judged
 
 
-def _judged(found: Unlabelled, models: Models, pooled: PooledSamples, alpha: float) -> Comparison:
-    answer, result = found.answer, found.result
+def _judged(
+    found: Unlabelled,
+    seen: Unlabelled,
+    models: Models,
+    pooled: PooledSamples,
+    looked: LookedAt,
+    settings: PermutationSettings,
+) -> Comparison:
+    """The verdict over all rows, and the gap to be expected by those that are looked at."""
+    alpha, answer, result = settings.alpha, found.answer, found.result
     results = {"in-use": result}
     answers = Answers(answer, None, None, results, {}, same_loss=False)
-    expected = found.expected(pooled, alpha)
+    expected = seen.expected(looked.samples, alpha)
     adjusted = {"in-use": result.pvalue}
     verdict = verdict_of(adjusted, result.pvalue, alpha, "in-use", "none")
     gap = None if expected.gap is None else expected.gap.value
@@ -88,6 +99,12 @@ def _judged(found: Unlabelled, models: Models, pooled: PooledSamples, alpha: flo
         notes["identical"] = True
     if models.given is not None and not isinstance(models.given, Trained):
         notes["trained on"] = USERS_WORD
+    notes |= limited_fits(models, pooled, answers)
+    if not looked.whole:
+        notes["sample rows"] = (
+            f"the expected gap, inputs and drivers looked at {len(looked.rows)} of {looked.total} "
+            "rows; the test is that of all rows"
+        )
     judged = Comparison(
         verdict=verdict,
         pvalue=result.pvalue,
@@ -99,7 +116,7 @@ def _judged(found: Unlabelled, models: Models, pooled: PooledSamples, alpha: flo
         smallest_detectable_gap=detectable_gap(answers, "in-use", alpha),
         results=results,
         adjusted_pvalues=adjusted,
-        warnings=data_warnings(pooled, answers, models, pooled),
+        warnings=data_warnings(pooled, answers, models, looked.samples),
         labels="none",
         expected=expected,
         losses=summarise_losses(answer.losses, answer.samples.is_p),

@@ -28,6 +28,7 @@ from rdiv.samples.grouping import Design
 from rdiv.samples.logged import Prediction
 from rdiv.samples.missing_labels import separate_labels
 from rdiv.samples.partition_pooling import in_memory_if_small
+from rdiv.samples.partitions import Partitions
 from rdiv.samples.pooling import resolve_seed
 
 __all__ = ["compare_many", "compare_models"]
@@ -251,6 +252,8 @@ def _in_a_row(
     except ValueError:
         return None, "levels with different columns or types"
     reference, target, loss = labels
+    if isinstance(reference, Partitions):
+        reference = reference.first().to_native()
     found = separate_labels(reference, whole, target=target, loss=loss)
     if found is not None and found.labels != "all":
         return None, "rows without labels"

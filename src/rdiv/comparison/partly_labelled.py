@@ -142,7 +142,7 @@ def with_unlabelled_rows(
     known: Mask,
     settings: PermutationSettings,
     *,
-    moved: bool,
+    moved: int | None,
 ) -> Comparison:
     """The comparison of labelled rows, with what the other current rows add to it.
 
@@ -155,11 +155,12 @@ def with_unlabelled_rows(
     known : (n_q,) mask
         Which current rows have a label.
     settings : PermutationSettings
-    moved : bool
-        Whether to look for predictions that moved.
+    moved : int, optional
+        Most rows to look at for predictions that moved; they are not looked for without it.
     """
     labelled = np.zeros(len(everything.is_p), dtype=bool)
-    labelled[~everything.is_p] = known[everything.places[~everything.is_p]]
+    current = np.flatnonzero(~everything.is_p)
+    labelled[current] = known[np.asarray(everything.places[current])]
     missing = ~everything.is_p & ~labelled
     own = None
     if found.gap is not None and found.gap_interval is not None:
@@ -178,8 +179,8 @@ def with_unlabelled_rows(
     if powered is not None:
         gap = powered.gap
         found = replace(found, gap=gap.value, gap_interval=Interval(gap.low, gap.high))
-    if moved and g is not None and answers.in_use is not None:
-        columns = _moved(g, answers.in_use.samples, everything, settings)
+    if moved is not None and g is not None and answers.in_use is not None:
+        columns = _moved(g, answers.in_use.samples, everything.looked_at(moved).samples, settings)
         found = replace(found, prediction_columns=columns)
     return replace(found, labelled=part)
 
@@ -191,7 +192,8 @@ def _moved(
     settings: PermutationSettings,
 ) -> tuple[MovedColumn, ...] | None:
     """How predictions moved from the reference rows that were compared to all current rows."""
-    own = np.isin(everything.places, compared.places[compared.is_p])
+    of_p = np.flatnonzero(compared.is_p)
+    own = np.isin(everything.places, np.asarray(compared.places[of_p]))
     part = everything.part(np.flatnonzero(~everything.is_p | own))
     predicted = None if g.fitted is None else predictions_of(g.fitted, part.pool.like(g.part))
     return None if predicted is None else moved_predictions(predicted, part, settings)

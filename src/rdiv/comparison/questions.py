@@ -27,6 +27,7 @@ from rdiv.models.protocol import (
     is_given,
     is_held_out,
     loss_name,
+    most_rows,
 )
 from rdiv.results import TwoSampleResult
 from rdiv.row_blocks import gathered
@@ -41,7 +42,7 @@ from rdiv.two_sample import (
     split_reference,
 )
 
-__all__ = ["FEWEST_TRAINED", "Answer", "Answers", "ask", "leading_answer"]
+__all__ = ["FEWEST_TRAINED", "Answer", "Answers", "ask", "leading_answer", "limited_fits"]
 
 FEWEST_TRAINED = 50
 """With fewer rows in part A, rdiv trains no model in use: it would say little about yours."""
@@ -189,6 +190,7 @@ def ask(
     train_share: float,
     looked: LookedAt | None = None,
     drivers: bool = False,
+    last: bool = False,
 ) -> Answers:
     """Ask all questions that can be asked of these models.
 
@@ -202,6 +204,8 @@ def ask(
         The rows whose gradients are looked at, where these are not all.
     drivers : bool
         Whether what carries the shift will be looked for.
+    last : bool
+        Whether nothing else is asked of all rows; see `run_model_tests`.
     """
     used, shared = models.settled(pooled.pool)
     notes = dict(models.notes)
@@ -217,7 +221,7 @@ def ask(
     if shared is not None:
         found, prepared = run_model_tests(
             shared, pooled, settings, notes=models.notes, fit_rows=models.fit_rows, looked=looked,
-            keep=in_use is None,
+            keep=in_use is None, last=last,
         )  # fmt: skip
         results |= found
         loss = loss_name(shared, pooled.pool)
@@ -231,6 +235,22 @@ def ask(
         if same and has_own_scale(shared, pooled.pool):
             same, notes["retraining"] = False, OWN_SCALE
     return Answers(in_use, together, score, results, notes, same)
+
+
+def limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> dict[str, Any]:
+    """A note where models were fitted to some rows only."""
+    used, shared = models.settled(pooled.pool)
+    asked = shared is not None and answers.shared is not None
+    fitted = [("shared model", shared, len(pooled.pool))] if asked else []
+    if answers.in_use is not None and isinstance(answers.in_use.fitted, TrainedOnReference):
+        fitted += [("model in use", used, len(answers.in_use.fitted.trained))]
+    limits = [
+        f"the {name} was fitted to {most} of {rows} rows"
+        for name, model, rows in fitted
+        if (most := most_rows(getattr(model, "model", model), models.fit_rows)) is not None
+        and rows > most
+    ]
+    return {"fit rows": f"{' and '.join(limits)}; all rows were judged"} if limits else {}
 
 
 def leading_answer(

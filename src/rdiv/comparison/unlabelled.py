@@ -29,7 +29,6 @@ from rdiv.errors import InputError
 from rdiv.inference.engine import PermutationSettings
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Prepared
-from rdiv.models import Model
 from rdiv.models.protocol import (
     FittedModel,
     check_losses,
@@ -39,7 +38,9 @@ from rdiv.models.protocol import (
     losses_of,
 )
 from rdiv.results import TwoSampleResult
+from rdiv.samples.grouping import FEWEST_UNITS
 from rdiv.samples.pool import Pool
+from rdiv.samples.pooled import LookedAt
 from rdiv.samples.pooling import PooledSamples
 from rdiv.two_sample import (
     ReferenceSplit,
@@ -94,6 +95,8 @@ class Unlabelled:
     split : ReferenceSplit
     part : (k,) integers
         Part A.
+    known_losses : (m,) array, optional
+        Losses of the reference rows that were compared, where they were computed.
     """
 
     answer: Answer
@@ -101,12 +104,40 @@ class Unlabelled:
     test: ExpectedOnCurrent
     split: ReferenceSplit
     part: NDArray[np.intp]
+    known_losses: Floats | None = None
 
-    def reference_losses(self) -> Floats:
-        """Losses of the reference rows that were compared, in their order."""
+    def reference_losses(self, rows: NDArray[np.intp] | None = None) -> Floats:
+        """Losses of the reference rows that were compared, or of some of them, in their order."""
+        if self.known_losses is not None:
+            return self.known_losses
         tested = self.split.tested
-        rows = np.flatnonzero(tested.is_p)
+        rows = np.flatnonzero(tested.is_p) if rows is None else rows
         return self.test.losses(tested.with_labels(rows))
+
+    def within(self, looked: LookedAt) -> Unlabelled:
+        """The same for the rows that are looked at; now their targets are read.
+
+        The result of the test stays that of all rows.
+        """
+        if looked.whole:
+            return self
+        which, _ = looked.inside(self.split.rows)
+        of_p = self.split.tested.is_p[which]
+        if min(of_p.sum(), (~of_p).sum()) < FEWEST_UNITS:
+            raise InputError(
+                f"of {len(looked.rows)} rows that are looked at, {int(of_p.sum())} compared ones "
+                f"are of the reference and {int((~of_p).sum())} of current, too few of one of "
+                "them; raise sample_rows, or compare samples of more even sizes."
+            )
+        answer = self.answer.within(looked)
+        assert answer.rows is not None
+        return replace(
+            self,
+            answer=answer,
+            split=replace(self.split, tested=answer.samples, rows=answer.rows),
+            part=looked.inside(self.part)[1],
+            known_losses=self.reference_losses(which[of_p]),
+        )
 
     def expected(self, pooled: PooledSamples, alpha: float) -> ExpectedGap:
         """The gap to be expected, with its interval; now the targets of the reference are read.
@@ -174,29 +205,28 @@ def ask_unlabelled(
             f"reference, which has {len(part)} rows here, fewer than {FEWEST_ROWS}; give more "
             "reference rows, or labels."
         )
-    split = split_reference(pooled, train_share, part)
+    split = split_reference(pooled, train_share, part, fit_rows=models.fit_rows)
     check_samples(split.tested, settings.alpha)
-    test = learn_expected(used, split, train_share)
+    in_use = InUse(used, train_share=train_share, fit_rows=models.fit_rows, n_jobs=settings.n_jobs)
+    test = learn_expected(in_use, split)
     given = is_given(used)
     said: dict[str, Any] = {} if given else dict(models.used_notes)
-    result, prepared = run_learned(
-        InUse(used, train_share=train_share), test, split, pooled, settings, notes=said
-    )
+    result, prepared = run_learned(in_use, test, split, pooled, settings, notes=said)
     result = replace(result, notes=_notes(result.notes, given=given))
     loss = loss_name(used, split.train)
     answer = Answer(prepared, split.tested, split.rows, True, loss, test.learned)
     return Unlabelled(answer, result, test, split, part)
 
 
-def learn_expected(used: Model, split: ReferenceSplit, train_share: float) -> ExpectedOnCurrent:
+def learn_expected(in_use: InUse, split: ReferenceSplit) -> ExpectedOnCurrent:
     """Train the model in use on part A, or take the given one, and learn its expected loss."""
     rng = split.tested.stream("fit")
-    if is_given(used):
-        fitted = fit_model(used, split.train, split.tested.stream("learn"))
+    if is_given(in_use.model):
+        fitted = fit_model(in_use.model, split.train, split.tested.stream("learn"))
         found = learn_from_rows(fitted, split.train, rng)
         learned: TrainedOnReference | FittedModel = fitted
     else:
-        trained: TrainedOnReference = split.learned(InUse(used, train_share=train_share))
+        trained: TrainedOnReference = split.learned(in_use)
         found, learned = learn_from_part(trained, rng, left_out=True), trained
     if found is None:
         raise InputError(

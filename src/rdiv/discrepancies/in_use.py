@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from rdiv.errors import InputError
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Prepared
 from rdiv.models.adapters import as_model, losses_of_predictions
-from rdiv.models.cross_fit import CrossFit, FittedCrossFit, fold_units
+from rdiv.models.cross_fit import CrossFit, FittedCrossFit, by_fold, fold_units
 from rdiv.models.protocol import (
     FittedModel,
     Model,
@@ -28,7 +29,7 @@ from rdiv.models.protocol import (
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_passes import row_by_row
 
-__all__ = ["InUse", "TrainedOnReference"]
+__all__ = ["InUse", "TrainedOnReference", "predictions_by"]
 
 FOLDS = 3
 """Folds of part A, for the rows that stand in it."""
@@ -231,17 +232,20 @@ class TrainedOnReference:
         None where the model does not say.
         """
         pool = pool.like(self.trained)
+        return predictions_by(*self.predicting(pool), pool)
+
+    def predicting(self, pool: Pool) -> tuple[tuple[FittedModel, ...], NDArray[Any] | None]:
+        """The fits that predict, and which of them predicts each row; None: the first all rows."""
+        pool = pool.like(self.trained)
         copies = self.copies(pool)
         if not len(copies) or self.left_out is None:
-            return predictions_of(self.fitted, pool)
+            return (self.fitted,), None
+        fits = (self.fitted, *self.left_out.fits)
         if len(copies) > FEW_COPIES * len(pool):
-            return self.left_out.predictions_left_out(pool)
-        found = predictions_of(self.fitted, pool)
-        own = self.left_out.predictions_left_out(pool.take(copies))
-        if found is not None and own is not None:
-            found = found.copy()
-            found[copies] = own
-        return found
+            return fits, (1 + self.left_out.fold_left_out(pool)).astype(np.int8)
+        which = np.zeros(len(pool), dtype=np.int8)
+        which[copies] = 1 + self.left_out.fold_left_out(pool.take(copies))
+        return fits, which
 
     def copies(self, pool: Pool) -> NDArray[np.intp]:
         """Places of the rows that stand in part A, a few times at most."""
@@ -263,3 +267,26 @@ class TrainedOnReference:
             return None
         folded = CrossFit(self.model, folds, self.n_jobs, repeats=1, fit_rows=self.fit_rows)
         return folded.fit(self.trained, self.rng)
+
+
+def predictions_by(
+    fits: Sequence[FittedModel], which: NDArray[Any] | None, pool: Pool
+) -> NDArray[np.float64] | None:
+    """Predictions of every row by one of several fits; None where a model does not say.
+
+    Parameters
+    ----------
+    fits : sequence of FittedModel
+    which : (n,) integers, optional
+        The fit of each row; the first one for all rows without it.
+    pool : Pool
+    """
+    few = pool if which is None else pool.take(np.arange(min(1, len(pool))))
+    first = predictions_of(fits[0], few)
+    if which is None or first is None:
+        return first
+
+    def of(fit: FittedModel) -> PerRow:
+        return lambda part: np.asarray(predictions_of(fit, part))
+
+    return by_fold(pool, which, [of(fit) for fit in fits])

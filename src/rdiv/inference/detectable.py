@@ -270,11 +270,16 @@ def _rounded(values: Floats) -> tuple[Floats, NDArray[Any]]:
         inner = ranks * (_CELLS - edge) // (n - edge)
         codes[order[block]] = np.where(ranks >= n - edge, _CELLS - n + ranks, inner)
     del order
-    return np.bincount(codes, values) / np.bincount(codes), codes
+    ones = np.broadcast_to(1.0, n)
+    return _rows_in(codes, values, _CELLS) / _rows_in(codes, ones, _CELLS), codes
 
 
 def _rows_in(codes: NDArray[Any], sizes: Floats, cells: int) -> Floats:
-    return np.bincount(codes, sizes, cells).astype(np.float64)
+    """Sums by cell, added one after the other as `np.bincount` does, which copies all codes."""
+    found = np.zeros(cells)
+    for block in cut(len(codes), _RANKED):
+        np.add.at(found, codes[block], sizes[block])
+    return found
 
 
 def _resampled(counts: Floats, units: int, replicates: int, rng: np.random.Generator) -> Floats:

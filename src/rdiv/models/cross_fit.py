@@ -25,7 +25,6 @@ from rdiv.models.protocol import (
     losses_of,
     most_rows,
     owners_of,
-    predictions_of,
     probabilities_of,
     residuals_of,
     task_of,
@@ -40,7 +39,7 @@ from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import places_among
 from rdiv.samples.row_passes import BLOCK, row_by_row
 
-__all__ = ["CrossFit", "FittedCrossFit", "fold_draws", "fold_of_rows", "fold_units"]
+__all__ = ["CrossFit", "FittedCrossFit", "by_fold", "fold_draws", "fold_of_rows", "fold_units"]
 
 MOST_DRAWS = 3
 """Most draws of the folds of one pool."""
@@ -248,22 +247,15 @@ class FittedCrossFit:
             return _mean([draw.losses_left_out(pool) for draw in self.draws])
         return self._left_out(pool, [losses_of_fit(fit) for fit in self.fits])
 
-    def predictions_left_out(self, pool: Pool) -> NDArray[np.float64] | None:
-        """Predictions of any rows ``(n, K)``, each as in `losses_left_out`; None without them."""
-        few = pool.take(np.arange(min(1, len(pool))))
-        if predictions_of(self.fits[0], few) is None:
-            return None
-
-        def of(fit: FittedModel) -> PerRow:
-            return lambda part: np.asarray(predictions_of(fit, part))
-
-        return self._left_out(pool, [of(fit) for fit in self.fits])
-
     def _left_out(self, pool: Pool, numbers: Sequence[PerRow]) -> NDArray[np.float64]:
         """Numbers of any rows, from the fold that left a row, or what its key names, out."""
+        return by_fold(pool, self.fold_left_out(pool), numbers)
+
+    def fold_left_out(self, pool: Pool) -> NDArray[np.intp]:
+        """For any row the fold that left it out; for one of another pool, what its key names."""
         at = places_among(pool.keys, self.pool.keys)
         named = folds_by_key(pool.keys[:, 0], len(self.fits))
-        return _by_fold(pool, np.where(at < 0, named, self.fold[at]), numbers)
+        return np.where(at < 0, named, self.fold[at])
 
     def probabilities(self, pool: Pool) -> NDArray[np.float64]:
         """Predicted probability of every class, ``(n, n_classes)``, where the model has them."""
@@ -319,7 +311,7 @@ class FittedCrossFit:
         Those of rows in partitions are not kept: there may be too many.
         """
         fits = None if self.pool.in_partitions else self._each(_standard_predictions)
-        return None if fits is None else _by_fold(self.pool, self.fold, fits)
+        return None if fits is None else by_fold(self.pool, self.fold, fits)
 
     def _each(self, method: Callable[[FittedModel], PerRow | None]) -> list[PerRow] | None:
         """An optional method of the models of all folds; None unless all of them have it."""
@@ -336,7 +328,7 @@ class FittedCrossFit:
         assert numbers is not None
         if not pool.same_rows(self.pool):
             return _mean([of_fit(pool) for of_fit in numbers])
-        return _by_fold(pool, self.fold, numbers)
+        return by_fold(pool, self.fold, numbers)
 
     def refit(self, pool: Pool, rng: np.random.Generator) -> FittedCrossFit:
         """Cross-fit some rows of the pool, each fold starting from its own model.
@@ -389,7 +381,7 @@ def _mean(numbers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return mean
 
 
-def _by_fold(pool: Pool, fold: NDArray[np.intp], numbers: Sequence[PerRow]) -> NDArray[np.float64]:
+def by_fold(pool: Pool, fold: NDArray[np.intp], numbers: Sequence[PerRow]) -> NDArray[np.float64]:
     """Numbers of every row of a pool, from the function of its fold."""
     if pool.in_partitions:
         return pool.over_blocks(_folds_of_block, list(numbers), fold=fold)
@@ -413,7 +405,7 @@ def _folds_of_block(
     numbers: Sequence[PerRow], pool: Pool, labels: Mapping[str, NDArray[Any]]
 ) -> NDArray[np.float64]:
     with one_thread():
-        return _by_fold(pool, labels["fold"], numbers)
+        return by_fold(pool, labels["fold"], numbers)
 
 
 def fold_units(pool: Pool) -> NDArray[np.intp]:

@@ -21,9 +21,10 @@ from rdiv.monitoring.reference import Reference
 from rdiv.monitoring.state import MonitorState
 from rdiv.parallel.threads import one_thread
 from rdiv.samples.arguments import check_settings, described
+from rdiv.samples.batch_tables import read_batch_table
 from rdiv.samples.batches import BatchReader, Roles
 from rdiv.samples.dropping import drop_columns
-from rdiv.samples.fitting_rows import SAMPLE_ROWS
+from rdiv.samples.fitting_rows import FIT_ROWS, SAMPLE_ROWS
 from rdiv.samples.logged import Prediction
 from rdiv.samples.partitioned import PartitionedRows
 from rdiv.samples.partitions import as_partitions
@@ -131,7 +132,7 @@ class Monitor:
         roles = Roles(target, prediction, loss, ignored)
         supervised = supervised and pooled.pool.task != "density"
         self._reader = BatchReader(
-            _inputs(kept, roles, pooled.pool), pooled.pool, roles, supervised
+            _inputs(kept, roles, pooled.pool), pooled.pool, roles, supervised, FIT_ROWS
         )
 
     def start(self) -> MonitorState:
@@ -162,8 +163,9 @@ class Monitor:
         state : MonitorState
             It is not changed.
         batch : as `reference`
-            Its rows; those of a table in partitions are read into memory. The target or loss may be
-            missing, in single rows or as a column.
+            Its rows. Those of a table in partitions with more than 2 000 000 rows stay where they
+            are, and their losses are read part by part. The target or loss may be missing, in
+            single rows or as a column.
         name : str, optional
             By default the next number. A name that is there already is refused, unless the batch
             differs from that one only in labels that have come since.
@@ -173,9 +175,14 @@ class Monitor:
         with one_thread():
             self.check(state)
             name = self._next_name(state) if name is None else str(name)
-            table = as_partitions(batch, f"the batch {name!r}")
-            batch = batch if table is None else table.whole()
-            came = arrived(self._reader.read(batch, f"the batch {name!r}"), state.history, name)
+            called = f"the batch {name!r}"
+            table = as_partitions(batch, called)
+            read = (
+                self._reader.read(batch, called)
+                if table is None
+                else read_batch_table(self._reader, table, called, SAMPLE_ROWS)
+            )
+            came = arrived(read, state.history, name)
             state = self._settled(state, came)
             return self._added(state, came)
 
@@ -231,13 +238,6 @@ class Monitor:
             return state
         if not came.waiting.any():
             return replace(state, labels_late=False)
-        if self.reference.pool.in_partitions:
-            raise InputError(
-                f"the first batch has no label in {int(came.waiting.sum())} of "
-                f"{len(came.waiting)} rows, and losses are expected from a reference of at most "
-                f"{SAMPLE_ROWS} rows only, got {len(self.reference.pool)}; add batches when their "
-                "labels are there, or give a part of the reference."
-            )
         if self.reference.regression is None:
             raise InputError(
                 f"the first batch has no label in {int(came.waiting.sum())} of "

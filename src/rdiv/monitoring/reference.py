@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +24,7 @@ from rdiv.models.protocol import (
 )
 from rdiv.monitoring.process import steady
 from rdiv.names import spelled
-from rdiv.samples.fitting_rows import FIT_ROWS
+from rdiv.samples.fitting_rows import FIT_ROWS, prepared_on
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples
 from rdiv.two_sample import part_of_reference, split_reference
@@ -130,7 +130,7 @@ class Reference:
     @cached_property
     def regression(self) -> tuple[LossRegression, NDArray[np.intp]] | None:
         """The expected loss of a row from its inputs, and the places of the rows it may judge."""
-        if not self.pool.rows.shape[1] or self.pool.in_partitions:
+        if not self.pool.rows.shape[1]:
             return None
         fitted, rows = self._fit
         rng = self.pooled.stream("halves")
@@ -138,13 +138,19 @@ class Reference:
             found = learn_from_part(fitted, rng)
             return None if found is None else (found, rows)
         part = part_of_reference(self.pooled, self.train_share)
-        found = learn_from_rows(fitted, self.pool.anew(part), rng)
+        own = prepared_on(self.pool.anew(part), FIT_ROWS)
+        found = learn_from_rows(fitted, own, rng)
         others = np.setdiff1d(np.arange(len(self.pool)), part)
         return None if found is None else (found, others)
 
     def expected(self, pool: Pool) -> Floats:
-        """Expected loss of every row of a pool."""
+        """Expected loss of every row of a pool; classes that are new in it play no part."""
         assert self.regression is not None
+        known, predicted = self.pool.classes, pool.prediction
+        if known is not None:
+            wide = predicted is not None and predicted.ndim == 2
+            predicted = predicted[:, : len(known)] if wide and predicted is not None else predicted
+            pool = replace(pool, classes=known, prediction=predicted)
         return steady(self.regression[0].of(pool))
 
     @cached_property

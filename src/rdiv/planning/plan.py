@@ -21,6 +21,7 @@ from rdiv.planning.simulation import simulated_curve, size_with_power
 from rdiv.samples.arguments import check_folds, check_settings
 from rdiv.samples.fitting_rows import FIT_ROWS, SAMPLE_ROWS, prepared_on
 from rdiv.samples.grouping import Design
+from rdiv.samples.pilot_rows import chosen_frames
 from rdiv.samples.pooling import PooledSamples, pool_alone, pool_samples
 from rdiv.samples.sample import has_target
 from rdiv.two_sample import check_level
@@ -36,6 +37,7 @@ OPTIMISTIC = (
 SAME_MODEL = (
     "the losses of the pilot are tilted to the gap; a model fitted to more rows may vary less"
 )
+CHOSEN = "{} of {} rows, chosen by a hash of their content, are the pilot"
 ONE_TEST = (
     "this is the plan for r-div alone; the verdict of compare asks more than one question, so plan "
     "for it with half the level"
@@ -71,6 +73,8 @@ def plan(
     reference, current : samples
         A pilot: rows similar to those that will be compared. For R-divergence the reference alone
         is enough, and of tables in partitions (see `rdiv.scan`) the losses are read part by part.
+        Of tables with more than 2 000 000 rows together, any other test, and a plan without labels,
+        takes so many as the pilot, chosen by a hash of their content; the notes say so.
     model, target, task, groups, strata
         As in `rdiv.compare`. For an array as the reference alone, groups and strata are a pair of
         its labels and None.
@@ -135,12 +139,17 @@ def plan(
         "kind": choice.kind,
     }  # fmt: skip
     with one_thread():
-        if labels != "none" and (discrepancy == "r-div" or isinstance(discrepancy, RDivergence)):
-            given["keep_rows"] = SAMPLE_ROWS  # losses are read part by part; others want all rows
-        pooled = pool_alone(reference, **given) if alone else pool_samples(
-            reference, current, **given
-        )  # fmt: skip
+        samples = (reference,) if alone else (reference, current)
+        door = pool_alone if alone else pool_samples
+        pooled = door(*samples, keep_rows=SAMPLE_ROWS, **given)
         test = choice.build(pooled.pool)
+        chosen = None
+        if labels == "none" or not isinstance(test, RDivergence):  # they look at rows, not losses
+            chosen = chosen_frames(pooled, samples, SAMPLE_ROWS)
+        said = {} if chosen is None else {"pilot": CHOSEN.format(SAMPLE_ROWS, len(pooled.pool))}
+        if chosen is not None:
+            given["rng"] = pooled.seed
+            pooled = door(*chosen, **given)
         n_p, n_q = int(pooled.is_p.sum()), int((~pooled.is_p).sum())
         share = ((n_q / n_p) or 1.0) if ratio is None else float(ratio)
         rows = _sizes(sizes, n_p)
@@ -159,7 +168,7 @@ def plan(
     name, spelled_model = spelled_out(test)
     if labels == "none":  # the other rows of the pilot taught the expected loss
         name, n_p = "in-use", parts.pop("n_p")
-    notes = {"task": pooled.pool.task, **choice.notes, **parts.pop("notes")}
+    notes = {"task": pooled.pool.task, **choice.notes, **parts.pop("notes"), **said}
     return Plan(
         discrepancy=name, model=spelled_model, n_p=n_p, n_q=n_q, seed=pooled.seed, notes=notes,
         **asked, **parts,

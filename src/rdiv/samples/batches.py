@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
 from rdiv.samples.datasets import DatasetRows
+from rdiv.samples.fitting_rows import prepared_on
 from rdiv.samples.frames import agreed, check_columns, python_values, refuse_infinite
-from rdiv.samples.logged import Prediction, read_logged
+from rdiv.samples.logged import Logged, Prediction, read_logged
+from rdiv.samples.partitioned import PartitionedRows
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.row_keys import Keys, digest
 from rdiv.samples.rows import as_rows
@@ -22,7 +24,7 @@ from rdiv.samples.sample import as_sample, target_values
 if TYPE_CHECKING:
     from rdiv.samples.frames import Frame
 
-__all__ = ["Batch", "BatchReader", "Roles"]
+__all__ = ["Batch", "BatchReader", "Roles", "renamed"]
 
 
 @dataclass(frozen=True)
@@ -55,26 +57,36 @@ class Batch:
         The rows whose target or loss is known, with it.
     rows : (m,) integers
         Their places among all rows.
-    keys : (n, 2) array
-        Hash of every row without its target and loss.
     """
 
     pool: Pool
     labelled: Pool
     rows: NDArray[np.intp]
-    keys: Keys
 
     def __len__(self) -> int:
         return len(self.pool)
 
     @property
+    def keys(self) -> Keys:
+        """Hash of every row without its target and loss, ``(n, 2)``."""
+        return self.pool.keys
+
+    @property
     def inputs_digest(self) -> int:
         """One number for all rows without their labels."""
-        return digest(self.keys)
+        return _digest(self.pool)
 
     def labels_digest(self, places: NDArray[np.intp]) -> int:
         """One number for some of the labelled rows, by their places among these."""
-        return digest(self.labelled.keys[places])
+        return _digest(self.labelled, places)
+
+
+def _digest(pool: Pool, places: NDArray[np.intp] | None = None) -> int:
+    """One number for some rows in their order, or for all; no keys of partitions are copied."""
+    if not isinstance(pool.rows, PartitionedRows):
+        return digest(pool.keys_of(places))
+    picked = pool.rows.picked
+    return digest(pool.rows.table.keys, None, picked if places is None else picked[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +102,8 @@ class BatchReader:
     roles : Roles
     supervised : bool
         Whether the reference has a target.
+    fit_rows : int, optional
+        Rows that the preparation of a batch is learned from, at most.
 
     Examples
     --------
@@ -109,6 +123,7 @@ class BatchReader:
     pool: Pool
     roles: Roles
     supervised: bool
+    fit_rows: int | None = None
 
     def read(self, given: Any, name: str = "the batch") -> Batch:
         """Read one batch; a missing target or loss is one that may come later."""
@@ -118,13 +133,8 @@ class BatchReader:
         predictions = self.roles.prediction
         x, logged = read_logged(x, predictions, None, 0)
         columns = [] if logged is None else logged.columns()
-        classes = self._classes(y)
-        predicted = None if logged is None else logged.prediction(
-            self.pool.task, self.pool.classes, predictions
-        )  # fmt: skip
-        if predicted is not None and predicted.ndim == 2 and classes is not None:
-            missing = len(classes) - predicted.shape[1]
-            predicted = np.pad(predicted, ((0, 0), (0, missing)))
+        classes = self.classes(y)
+        predicted = None if logged is None else self.predicted(logged, classes)
         rows = as_rows(x)
         keys = content_keys(rows, columns)
         known = _known(y, losses, len(rows))
@@ -137,9 +147,20 @@ class BatchReader:
             prediction=None if predicted is None else predicted[order],
             known_keys=keys[order],
         )
+        found = prepared_on(found, self.fit_rows)
         at = np.flatnonzero(known[order])
-        return Batch(found, self._labelled(found, at, order[at], (y, losses), columns), at,
-                     keys[order])  # fmt: skip
+        return Batch(found, self._labelled(found, at, order[at], (y, losses), columns), at)
+
+    def check(self, given: Any, name: str) -> None:
+        """Refuse some rows that do not go with the reference."""
+        self._taken_apart(given, name)
+
+    def predicted(self, logged: Logged, classes: NDArray[Any] | None) -> NDArray[Any] | None:
+        """Logged predictions; the new classes of a batch were given no probability."""
+        found = logged.prediction(self.pool.task, self.pool.classes, self.roles.prediction)
+        if found is None or found.ndim != 2 or classes is None:
+            return found
+        return np.pad(found, ((0, 0), (0, len(classes) - found.shape[1])))
 
     def _order(
         self, rows: Any, keys: Keys, columns: Any, labels: Any, known: NDArray[np.bool_]
@@ -169,12 +190,13 @@ class BatchReader:
             return replace(part, y=np.zeros(0) if y is not None else None, loss=losses)
         return replace(
             part,
-            y=None if y is None or pool.task == "density" else self._codes(_labels(y, given), pool),
+            y=None if y is None or pool.task == "density" else self.codes(_labels(y, given), pool),
             loss=None if losses is None else losses[given],
             known_keys=self._whole_keys(part.rows, labels, columns, given),
         )
 
-    def _codes(self, y: NDArray[Any], pool: Pool) -> NDArray[Any]:
+    def codes(self, y: NDArray[Any], pool: Pool) -> NDArray[Any]:
+        """Targets as codes of the classes of a pool, or as numbers."""
         if pool.task == "regression":
             if y.dtype.kind not in "biuf":
                 raise InputError(
@@ -185,7 +207,7 @@ class BatchReader:
         codes = {label: code for code, label in enumerate(pool.classes.tolist())}
         return np.array([codes[label] for label in y.tolist()], dtype=np.intp)
 
-    def _classes(self, y: list[Any] | None) -> NDArray[Any] | None:
+    def classes(self, y: list[Any] | None) -> NDArray[Any] | None:
         """The classes of the reference, and after them those that are new in a batch."""
         known = self.pool.classes
         if known is None or y is None:
@@ -229,7 +251,7 @@ class BatchReader:
         y = self._none(n) if y is None else y
         if roles.loss is not None:
             cells = python_values(x[roles.loss]) if roles.loss in x.columns else [None] * n
-            losses = _numbers(cells, roles.loss)
+            losses = self.finite(_numbers(cells, roles.loss))
         taken = {roles.target, roles.loss, *roles.ignored}
         x = x.drop([column for column in x.columns if column in taken])
         if not self.reference.columns:
@@ -238,9 +260,22 @@ class BatchReader:
             check_columns(self.reference, x)
             x = agreed(self.reference, x, ("the reference", name))[1]
         except InputError as error:
-            raise InputError(_renamed(str(error), name)) from None
+            raise InputError(renamed(str(error), name)) from None
         refuse_infinite(x)
         return x, y, losses
+
+    def finite(self, losses: NDArray[Any]) -> NDArray[np.float64]:
+        """Logged losses, none of them infinite."""
+        if losses.dtype.kind != "f":
+            raise InputError(
+                f"the loss column {self.roles.loss!r} must hold numbers, got {losses[0]!r}."
+            )
+        if np.isinf(losses).any():
+            raise InputError(
+                f"the loss column {self.roles.loss!r} must hold finite numbers, got "
+                f"{int(np.isinf(losses).sum())} infinite; fill them or drop those rows."
+            )
+        return losses
 
     def _none(self, n: int) -> list[Any] | None:
         return [None] * n if self.supervised else None
@@ -257,7 +292,7 @@ def _is_frame(x: Any) -> bool:
     return not isinstance(x, np.ndarray | DatasetRows)
 
 
-def _renamed(message: str, name: str) -> str:
+def renamed(message: str, name: str) -> str:
     """A message about p and q, with their names here."""
     both = f"the reference and {name} "
     for old, new in {
@@ -289,10 +324,4 @@ def _numbers(cells: Sequence[Any], name: str) -> NDArray[np.float64]:
     odd = next((cell for cell in cells if not _missing(cell) and not isinstance(cell, Real)), None)
     if odd is not None:
         raise InputError(f"the loss column {name!r} must hold numbers, got {odd!r}.")
-    found = np.array([np.nan if _missing(cell) else float(cell) for cell in cells])
-    if np.isinf(found).any():
-        raise InputError(
-            f"the loss column {name!r} must hold finite numbers, got "
-            f"{int(np.isinf(found).sum())} infinite; fill them or drop those rows."
-        )
-    return found
+    return np.array([np.nan if _missing(cell) else float(cell) for cell in cells])

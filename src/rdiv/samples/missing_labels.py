@@ -6,6 +6,7 @@ one; the reference must have all of its labels.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,8 +22,16 @@ from rdiv.samples.sample import Sample, as_sample, missing_values, target_values
 
 if TYPE_CHECKING:
     from rdiv.samples.frames import Frame
+    from rdiv.samples.survey import Survey
 
-__all__ = ["FEWEST_LABELLED", "Labels", "SeparatedLabels", "separate_labels"]
+__all__ = [
+    "FEWEST_LABELLED",
+    "Labels",
+    "SeparatedLabels",
+    "alike",
+    "labels_in_tables",
+    "separate_labels",
+]
 
 Labels = Literal["all", "some", "none"]
 
@@ -113,12 +122,33 @@ def separate_labels(
         if name is None:
             continue
         _check_in_reference(p.x, q.x, role, name)
-        what = "the target" if role == "target" else f"the loss column {name!r}"
-        _refuse_missing(_missing_in(p.x, name), what)
+        _refuse_missing(_missing_in(p.x, name), _called(role, name))
         known &= ~_missing_in(q.x, name) if name in q.x.columns else False
     if known.all():
         return SeparatedLabels(reference, current, None, known, target, (groups, strata))
     return _of_frames(p, q, known, (target, loss), (groups, strata))
+
+
+def labels_in_tables(p: Survey, q: Survey, named: Mapping[str, str | None]) -> Labels | None:
+    """How many current rows of tables in partitions have labels; None where there are none to lack.
+
+    Parameters
+    ----------
+    p, q : Survey
+        A first look at both, which has counted labels.
+    named : mapping
+        Columns of labels by their roles, target and loss.
+    """
+    if not p.labels:
+        return None
+    for role, name in named.items():
+        if name is not None:
+            _check_in_reference(p, q, role, name)
+            if p.missing[name]:
+                raise InputError(_in_reference(_called(role, name), p.missing[name], p.total))
+    if q.labelled == q.total:
+        return "all"
+    return "some" if q.labelled >= FEWEST_LABELLED else "none"
 
 
 def _of_arrays(
@@ -138,7 +168,7 @@ def _of_arrays(
                 f"{len(known) - len(rows)} of {len(known)} targets in q are missing; of a dataset "
                 "either all rows or none may have one, so pass arrays, or X alone."
             )
-        labelled = (q.x[rows], _like(target_values(q.y[rows]), p.y))
+        labelled = (q.x[rows], alike(target_values(q.y[rows]), p.y.dtype))
     reference = (p.x, target_values(p.y))
     return SeparatedLabels(reference, q.x, labelled, known, None, _designs_of(designs, rows))
 
@@ -165,7 +195,7 @@ def _of_frames(
         labelled = own.to_native()
         if y is not None:
             values = q.y[rows] if target is None else python_values(q.x[rows][target])
-            labelled = (labelled, _like(target_values(values), y))
+            labelled = (labelled, alike(target_values(values), y.dtype))
     if loss is not None:
         of_p = _with(of_p, p.x, loss)
     reference = of_p.to_native() if y is None else (of_p.to_native(), y)
@@ -187,11 +217,17 @@ def _with(frame: Frame, other: Frame, name: str) -> Frame:
     return frame.with_columns(column.alias(name))
 
 
-def _like(values: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Labels in the type of others: whole numbers beside empty cells are often read as floats."""
-    if values.dtype.kind == "f" and other.dtype.kind in "iub" and (values % 1 == 0).all():
+def alike(values: NDArray[Any], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Labels in the type of others: whole numbers beside empty cells are often read as floats.
+
+    Examples
+    --------
+    >>> print(alike(np.array([1.0, 0.0]), np.dtype(int)), alike(np.array([0.5]), np.dtype(int)))
+    [1 0] [0.5]
+    """
+    if values.dtype.kind == "f" and kind.kind in "iub" and (values % 1 == 0).all():
         whole = values.astype(np.int64)
-        return whole.astype(other.dtype) if other.dtype.kind != "b" or whole.max() <= 1 else whole
+        return whole.astype(kind) if kind.kind != "b" or whole.max() <= 1 else whole
     return values
 
 
@@ -217,13 +253,21 @@ def _missing_in(frame: Frame, name: str) -> NDArray[np.bool_]:
 
 def _refuse_missing(missing: NDArray[np.bool_], what: str) -> None:
     if missing.any():
-        raise InputError(
-            f"{what} must have no missing values in the reference, got {int(missing.sum())} of "
-            f"{len(missing)}; only current rows may lack a label, so drop those rows first."
-        )
+        raise InputError(_in_reference(what, int(missing.sum()), len(missing)))
 
 
-def _check_in_reference(p: Frame, q: Frame, role: str, name: str) -> None:
+def _in_reference(what: str, missing: int, rows: int) -> str:
+    return (
+        f"{what} must have no missing values in the reference, got {missing} of {rows}; only "
+        "current rows may lack a label, so drop those rows first."
+    )
+
+
+def _called(role: str, name: str) -> str:
+    return "the target" if role == "target" else f"the loss column {name!r}"
+
+
+def _check_in_reference(p: Frame | Survey, q: Frame | Survey, role: str, name: str) -> None:
     if name in p.columns:
         return
     where = "only in current" if name in q.columns else "in neither sample"

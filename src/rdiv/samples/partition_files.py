@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLOCK_ROWS",
+    "Named",
     "is_remote",
     "lazy_frames",
+    "need_polars",
     "parts_of_files",
     "reads_in_partitions",
     "remote_parts",
@@ -62,7 +64,7 @@ def reads_in_partitions(source: str) -> bool:
 
 def remote_parts(source: str) -> list[Named]:
     """One part for an address: polars lists and reads what stands behind it."""
-    pl = _polars()
+    pl = need_polars()
     kind = _kind(Path(source.partition("?")[0]))
     if kind != "parquet":
         raise InputError(
@@ -89,7 +91,7 @@ def parts_of_files(files: Sequence[Path], root: Path | None) -> list[Named]:
             f"({other}); name them by a pattern such as *.{one}."
         )
     kind = next(iter(kinds))
-    _polars()
+    need_polars()
     known = csv_readings(files, _separator(kind)) if kind in ("csv", "tsv") else None
     added = _hive_columns(files, root)
     return [
@@ -101,7 +103,7 @@ def parts_of_files(files: Sequence[Path], root: Path | None) -> list[Named]:
 def _frames(
     file: Path, kind: str, known: dict[str, int | None] | None, added: dict[str, Any]
 ) -> Iterator[Any]:
-    pl = _polars()
+    pl = need_polars()
     if known is not None:
         frames = csv_frames(file, _separator(kind), known)
     elif kind == "jsonl":
@@ -175,7 +177,7 @@ def _hive_columns(files: Sequence[Path], root: Path | None) -> list[dict[str, An
                 f"the folders of {file} name the columns {list(values)}, and those of {files[0]} "
                 f"{names}; all partitions need the same."
             )
-    pl = _polars()
+    pl = need_polars()
     typed = {
         name: typed_column(pl.Series([values[name] for values in found])).to_list()
         for name in names
@@ -183,7 +185,8 @@ def _hive_columns(files: Sequence[Path], root: Path | None) -> list[dict[str, An
     return [{name: typed[name][k] for name in names} for k in range(len(files))]
 
 
-def _polars() -> Any:
+def need_polars() -> Any:
+    """Polars, or a sentence that says how to install it."""
     try:
         import polars
     except ImportError:

@@ -22,21 +22,28 @@ from rdiv.samples.frames import as_frame, frame_words, is_frame, python_values, 
 from rdiv.samples.grouping import Design, design_labels
 from rdiv.samples.logged import Prediction
 from rdiv.samples.memory import check_memory
+from rdiv.samples.missing_labels import Labels, alike
 from rdiv.samples.part_work import over_parts
 from rdiv.samples.partitioned import PartitionedTable, Source, part_tasks
 from rdiv.samples.partitions import Part, Partitions, as_partitions
 from rdiv.samples.pool import content_keys
 from rdiv.samples.row_keys import Keys, row_keys
 from rdiv.samples.sample import target_values
-from rdiv.samples.survey import Survey, agreed_reading, converted_alike, survey
+from rdiv.samples.survey import (
+    Survey,
+    agreed_reading,
+    converted_alike,
+    rows_with,
+    survey,
+)
 
 __all__ = [
     "Coded",
     "Roles",
     "Tables",
     "in_memory_if_small",
+    "looking",
     "read_tables",
-    "read_where_few",
     "surveyed",
     "surveyed_alone",
     "tables_of",
@@ -73,12 +80,17 @@ def _beside(sample: Any, name: str) -> Partitions:
     return Partitions(name, (Part(name, lambda: iter([as_frame(sample).to_native()])),))
 
 
-def surveyed(tables: tuple[Partitions, Partitions], most: int) -> tuple[Survey, Survey]:
-    """A first pass over both tables, which keeps them where they have few rows together."""
+def surveyed(
+    tables: tuple[Partitions, Partitions], most: int, labels: tuple[str, ...] = ()
+) -> tuple[Survey, Survey]:
+    """A first pass over both tables, which keeps them where they have few rows together.
+
+    It counts which rows lack a value in the columns of `labels`.
+    """
     with looking(*tables) as at:
-        p = survey(tables[0], most, partial(at, 0))
+        p = survey(tables[0], most, partial(at, 0), labels)
         left = most - p.total if p.frames is not None else 0
-        q = survey(tables[1], left, partial(at, 1))
+        q = survey(tables[1], left, partial(at, 1), labels)
     if p.frames is None or q.frames is None:
         p.frames = q.frames = None
     return p, q
@@ -130,65 +142,30 @@ def in_memory_if_small(sample: Any, name: str, most: int) -> Any:
     return replace(table, rows=found.total) if found.frames is None else found.whole()
 
 
-def read_where_few(
-    tables: tuple[Partitions, Partitions], most: int, named: Mapping[str, str | None]
-) -> tuple[Any, Any]:
-    """Both tables as frames where they have few rows together, else as they are.
-
-    Larger ones need all of their labels: what is expected without them is learned and judged in
-    memory.
-
-    Parameters
-    ----------
-    tables : pair of Partitions
-    most : int
-        Rows of both up to which they are read.
-    named : mapping
-        Columns of labels by what they are called.
-    """
-    left, kept = most, []
-    with reading_rows(most, "looking at row") as at:
-        for table in tables:
-            own = []
-            for frame in table.frames():
-                left -= len(frame)
-                if left < 0:
-                    break
-                own.append(as_frame(frame))
-                at(len(frame))
-            kept.append(own)
-    if left >= 0 and all(kept):
-        import narwhals.stable.v2 as nw
-
-        p, q = (nw.concat(own).to_native() for own in kept)
-        return converted_alike(p, q)
-    there = set(tables[1].columns)
-    for role, name in named.items():
-        if name is not None and name not in there:
-            raise InputError(
-                f"the {role} column {name!r} is not in q; without labels both tables must fit into "
-                f"memory, in at most {most} rows together, so give fewer rows or wait for labels."
-            )
-    return tables
-
-
 def whole_frames(p: Survey, q: Survey) -> tuple[Any, Any]:
     """Both tables in memory, as frames of one library."""
     return converted_alike(p.whole(), q.whole())
 
 
 class Roles(NamedTuple):
-    """Columns that are no inputs, or not only inputs."""
+    """Columns that are no inputs, or not only inputs; the target of a density is not looked at."""
 
     target: str | None
     groups: str | None
     strata: str | None
     prediction: Mapping[Any, str]
     loss: str | None
+    density: bool = False
 
     @staticmethod
     def of(
-        target: str | None, groups: Design, strata: Design, prediction: Prediction, loss: str | None
+        target: str | None,
+        groups: Design,
+        strata: Design,
+        prediction: Prediction,
+        loss: str | None,
+        *,
+        density: bool,
     ) -> Roles:
         """The roles that were given; those of tables in partitions are names of columns."""
         for role, design in (("groups", groups), ("strata", strata)):
@@ -199,7 +176,12 @@ class Roles(NamedTuple):
                 )
         several = dict(prediction) if isinstance(prediction, Mapping) else {None: prediction}
         columns = {} if prediction is None else several
-        return Roles(target, groups, strata, columns, loss)  # type: ignore[arg-type]
+        return Roles(target, groups, strata, columns, loss, density)  # type: ignore[arg-type]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns that current rows may lack values of."""
+        return tuple(name for name in (self.target, self.loss) if name is not None)
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -309,7 +291,7 @@ def _concatenated(blocks: list[NDArray[Any]]) -> NDArray[Any]:
 
 
 class _Block(NamedTuple):
-    """What the pass for keys finds in a block."""
+    """What the pass for keys finds in a block; target and loss are those of the known rows."""
 
     keys: Keys
     own_keys: Keys
@@ -318,6 +300,7 @@ class _Block(NamedTuple):
     strata: NDArray[Any] | None
     predictions: tuple[NDArray[Any], ...]
     loss: NDArray[Any] | None
+    known: NDArray[np.bool_] | None
 
 
 @dataclass(eq=False)
@@ -327,16 +310,25 @@ class Tables:
     Parameters
     ----------
     table : PartitionedTable
-    own_keys : (n_p, 2) array
-        Hash of every row of p without its target and loss.
+        Its keys are those of rows with their labels, or without them where current lacks some.
+    keys : (n, 2) array, or that of the rows of p
+        Hash of every row with its target and loss; 0 for rows of q that lack them. Of all rows,
+        unless no row of q has labels.
+    own_keys : (n, 2) array, or that of the rows of p
+        Hash of every row without its target and loss. Of all rows, where some of q lack labels.
     counts : pair of int
         Rows of both sides.
-    target, groups, strata, loss : Coded or None
+    target, loss : Coded or None
+        Of the rows that have labels alone.
+    groups, strata : Coded or None
     predictions : mapping
         By class, or by None.
+    known : (n_q,) mask or None
+        Which rows of q have labels, where some lack them.
     """
 
     table: PartitionedTable
+    keys: Keys
     own_keys: Keys
     counts: tuple[int, int]
     target: Coded | None
@@ -344,62 +336,92 @@ class Tables:
     strata: Coded | None
     predictions: Mapping[Any, Coded]
     loss: Coded | None
+    known: NDArray[np.bool_] | None = None
 
 
-def read_tables(p: Survey, q: Survey, roles: Roles) -> Tables:
-    """The pass for keys and labels."""
+class _Reading(NamedTuple):
+    """How the blocks of both sides are read in the pass for keys."""
+
+    source: Source
+    roles: Roles
+    labels: Labels
+    whole_numbers: bool = False
+
+
+def read_tables(p: Survey, q: Survey, roles: Roles, labels: Labels = "all") -> Tables:
+    """The pass for keys and labels.
+
+    Parameters
+    ----------
+    p, q : Survey
+    roles : Roles
+    labels : {"all", "some", "none"}
+        Which rows of q have a target and a loss. Those of a side that has none are not read.
+    """
     rows = (tuple(p.rows), tuple(q.rows))
     n = p.total + q.total
     check_memory(
-        BYTES_PER_ROW * n, f"keys and losses of {n} rows",
+        (BYTES_PER_ROW + (16 if labels == "some" else 0)) * n, f"keys and losses of {n} rows",
         "compare fewer rows, such as one month instead of a year",
     )  # fmt: skip
-    source = Source((p.table, q.table), (p.schema, q.schema), agreed_reading(p, q), roles.taken)
-    keys = np.empty((n, 2), dtype=np.uint64)
-    own = np.empty((p.total, 2), dtype=np.uint64)
-    columns = {name: _Column() for name in ("target", "groups", "strata", "loss")}
+    agreed = agreed_reading(p, q, () if labels == "all" else roles.labels)
+    source = Source((p.table, q.table), (p.schema, q.schema), agreed, roles.taken)
+    sizes = {"all": (n, p.total), "none": (p.total, n), "some": (n, n)}[labels]
+    keys, own = (np.empty((size, 2), dtype=np.uint64) for size in sizes)
+    names = ("target", "groups", "strata", "loss", "known")
+    columns = {name: _Column() for name in names}
     predictions = {label: _Column() for label in roles.prediction}
+    reading = _Reading(source, roles, labels, _whole_numbers(p, roles.target))
     start = 0
     with reading_rows(n) as at:
-        for block in over_parts(_read_part, (source, roles), part_tasks(rows)):
-            stop = start + len(block.keys)
-            keys[start:stop] = block.keys
-            own[start : min(stop, p.total)] = block.own_keys[: max(p.total - start, 0)]
+        for block in over_parts(_read_part, reading, part_tasks(rows)):
+            stop = start + len(block.own_keys)
+            for kept, found in ((keys, block.keys), (own, block.own_keys)):
+                kept[start : min(stop, len(kept))] = found[: max(len(kept) - start, 0)]
             for name, column in columns.items():
                 column.add(getattr(block, name))
             for column, values in zip(predictions.values(), block.predictions, strict=True):
                 column.add(values)
             at(stop - start)
             start = stop
-    head = FrameRows(source.inputs(source.reading(p.table.first().to_native())).to_native())
+    first = (p if p.total else q).table.first().to_native()
+    head = FrameRows(source.inputs(source.reading(first)).to_native())
     nothing = np.empty(0, np.intp)
     inputs = tuple(head.columns)
     empty = tuple(name for name in inputs if p.facts[name].empty and q.facts[name].empty)
-    table = PartitionedTable(source, rows, keys, (nothing, nothing), inputs, head.left_out, empty)
-    found = {name: column.joined(f"the {name} column") for name, column in columns.items()}
+    table = PartitionedTable(
+        source, rows, keys if labels == "all" else own, (nothing, nothing), inputs, head.left_out,
+        empty,
+    )  # fmt: skip
+    joined = {name: column.joined(f"the {name} column") for name, column in columns.items()}
+    known = joined.pop("known")
     logged = {}
     for label, column in predictions.items():
         given = column.joined("the prediction column")
         assert given is not None
         logged[label] = given
-    return Tables(table, own, (p.total, q.total), predictions=logged, **found)
+    return Tables(
+        table, keys, own, (p.total, q.total), predictions=logged,
+        known=None if known is None else known.values, **joined,
+    )  # fmt: skip
 
 
-def _read_part(shared: tuple[Source, Roles], task: Any) -> Iterator[_Block]:
-    source, roles = shared
-    for _, block in source.blocks(task):
-        yield _read_block(source, roles, block)
+def _whole_numbers(p: Survey, target: str | None) -> bool:
+    """Whether the target of the reference holds whole numbers."""
+    return target in p.facts and p.facts[target].dtype.is_integer()
 
 
-def _read_block(source: Source, roles: Roles, block: Any) -> _Block:
+def _read_part(reading: _Reading, task: Any) -> Iterator[_Block]:
+    for _, block in reading.source.blocks(task):
+        yield _read_block(reading, block, task.side)
+
+
+def _read_block(reading: _Reading, block: Any, side: int) -> _Block:
     """Keys and labels of a block, as the door finds them for a whole table."""
-    target = None
-    if roles.target is not None:
-        target = target_values(python_values(block[roles.target]))
+    source, roles, labels, _ = reading
     named = [design_labels(block, name, role, len(block), 0) for role, name in
              (("groups", roles.groups), ("strata", roles.strata))]  # fmt: skip
     predictions = [_logged(block[name]) for name in roles.prediction.values()]
-    loss = None if roles.loss is None else _logged(block[roles.loss])
     inputs = source.inputs(block)
     no_words = np.empty((len(block), 0), dtype=np.uint64)  # for a table without inputs
     words: Iterator[NDArray[np.uint64]] = iter(())
@@ -411,9 +433,31 @@ def _read_block(source: Source, roles: Roles, block: Any) -> _Block:
     rows = SimpleNamespace(keys=row_keys(chain([no_words], words)), shape=(len(block), width))
     in_order = sorted(zip(roles.prediction, predictions, strict=True), key=lambda one: str(one[0]))
     design = (*named, *(values for _, values in in_order))
-    keys = content_keys(rows, (target, *design, loss))
     own = content_keys(rows, design)
-    return _Block(keys, own, target, named[0], named[1], tuple(predictions), loss)
+    if side == 0 or labels == "all":
+        target, loss = _labels_of(block, roles)
+        keys, known = content_keys(rows, (target, *design, loss)), None
+    else:
+        target, loss, keys = None, None, np.zeros((len(block), 2), dtype=np.uint64)
+        known = rows_with(block, roles.labels)
+        at = np.flatnonzero(known)
+        if labels == "some" and len(at):
+            target, loss = _labels_of(block[at], roles)
+            if target is not None and reading.whole_numbers:
+                target = alike(target, np.dtype(np.int64))
+            part = SimpleNamespace(keys=rows.keys[at], shape=(len(at), width))
+            some = [None if values is None else values[at] for values in design]
+            keys[at] = content_keys(part, (target, *some, loss))
+    return _Block(keys, own, target, named[0], named[1], tuple(predictions), loss, known)
+
+
+def _labels_of(block: Any, roles: Roles) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+    """Target and loss of every row."""
+    target = None
+    if roles.target is not None:
+        target = target_values(python_values(block[roles.target]))
+        target = None if roles.density else target
+    return target, None if roles.loss is None else _logged(block[roles.loss])
 
 
 def _logged(column: Any) -> NDArray[Any]:

@@ -113,7 +113,7 @@ class Source:
 
     def inputs(self, block: Any) -> Any:
         """A block without what is no input."""
-        return block.drop(list(self.taken)) if self.taken else block
+        return block.drop([name for name in self.taken if name in block.columns])
 
 
 def _changed(name: str) -> str:
@@ -127,8 +127,8 @@ def _changed(name: str) -> str:
 class PartitionedTable:
     """Rows of two tables in partitions, in the order of their files; those of p come first.
 
-    Its keys are the largest thing that a comparison holds, so they can be let go when no question
-    needs them any more (`forget_keys`).
+    Its keys are the largest thing that a comparison holds, so most of them can be let go when no
+    question needs them any more (`forget_keys`).
 
     Parameters
     ----------
@@ -150,13 +150,30 @@ class PartitionedTable:
     columns: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
+    kept: tuple[Places, Keys] | None = field(default=None, init=False, repr=False)
 
     def __len__(self) -> int:
         return sum(map(sum, self.rows))
 
     def forget_keys(self) -> None:
-        """Let go of the keys; nobody may ask for them afterwards."""
-        self.keys = np.empty((0, 2), dtype=np.uint64)
+        """Let go of the keys of all rows that are alone of their content.
+
+        Nobody may ask for these afterwards; those of copies are still known.
+        """
+        if self.kept is None:
+            places = np.sort(self.repeated[0])
+            self.kept = places, self.keys[places]
+            self.keys = np.empty((0, 2), dtype=np.uint64)
+
+    def keys_at(self, places: Places) -> Keys:
+        """Keys of some rows."""
+        if self.kept is None:
+            return self.keys[places]
+        known, keys = self.kept
+        at = np.searchsorted(known, places)
+        if (at == len(known)).any() or (known[at] != places).any():
+            raise RuntimeError("keys of rows without a copy were let go before they were needed.")
+        return keys[at]
 
     def tasks(self, wanted: NDArray[np.bool_] | None = None) -> list[_PartTask]:
         """A task for each part; those without a wanted row are passed over."""
@@ -215,7 +232,7 @@ class PartitionedRows:
 
     def whole_keys(self, rows: NDArray[np.intp] | None = None) -> Keys:
         """Hash of every row with all its labels."""
-        return self.table.keys[self.picked if rows is None else self.picked[rows]]
+        return self.table.keys_at(self.picked if rows is None else self.picked[rows])
 
     def digest_of(self, rows: NDArray[Any]) -> int:
         """One number for the content of some rows, in whatever order they come."""

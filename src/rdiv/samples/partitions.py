@@ -14,6 +14,7 @@ import numpy as np
 from rdiv.errors import InputError, InputTypeError, MissingFileError, naming
 from rdiv.row_blocks import cut
 from rdiv.samples.arguments import described
+from rdiv.samples.database_parts import is_query, query_parts
 from rdiv.samples.frames import as_frame, gather, is_frame, quoted
 from rdiv.samples.partition_files import (
     BLOCK_ROWS,
@@ -132,7 +133,8 @@ def scan(source: str | os.PathLike[str]) -> Partitions:
     source : str or path
         A parquet, feather, csv, tsv or jsonl file; a pattern such as ``days/*.parquet``; or a
         directory, whose folders may be named ``column=value`` (hive). ``s3://``, ``gs://``,
-        ``az://`` and ``https://`` addresses of parquet files are read by polars.
+        ``az://`` and ``https://`` addresses of parquet files are read by polars. ``FILE.db::TABLE``
+        or ``FILE.db::select ...`` reads a table or a query of an SQLite file.
 
     Returns
     -------
@@ -154,19 +156,20 @@ def scan(source: str | os.PathLike[str]) -> Partitions:
             f"scan takes the path of a file, a pattern or a directory, got {described(source)}."
         )
     text = os.path.expanduser(os.fsdecode(source))
-    if is_remote(text):
-        return Partitions(text, tuple(Part(*part) for part in remote_parts(text)))
+    if is_remote(text) or is_query(text):
+        found = remote_parts(text) if is_remote(text) else query_parts(text)
+        return Partitions(text, tuple(Part(*part) for part in found))
     path, folder = Path(text), os.path.isdir(text)  # False for names that no system allows
     if folder:
         files = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file))
-        found = f"the directory {text} holds no files"
+        lacking = f"the directory {text} holds no files"
     elif os.path.exists(text):
-        files, found = [path], ""
+        files, lacking = [path], ""
     else:
         files = [Path(name) for name in sorted(glob.glob(text, recursive=True))]
-        found = f"there is no file {text}" if not glob.has_magic(text) else f"nothing fits {text}"
+        lacking = f"there is no file {text}" if not glob.has_magic(text) else f"nothing fits {text}"
     if not files:
-        raise MissingFileError(f"{found}; check the path.")
+        raise MissingFileError(f"{lacking}; check the path.")
     root = path if folder else None
     return Partitions(text, tuple(Part(*part) for part in parts_of_files(files, root)))
 

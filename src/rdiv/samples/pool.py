@@ -33,7 +33,7 @@ from rdiv.samples.row_keys import (
 from rdiv.samples.rows import Rows, TableRows, UnreadRows, as_rows
 from rdiv.samples.sample import Task
 
-__all__ = ["Pool", "content_keys", "require_finite"]
+__all__ = ["Pool", "content_keys", "require_finite", "whole_codes"]
 
 _FEW = 1000
 
@@ -271,7 +271,7 @@ class Pool:
         """
         if not isinstance(self.rows, PartitionedRows):
             return self
-        return replace(self, rows=self.rows.read(), y=_whole_codes(self.y), known_keys=self.keys)
+        return replace(self, rows=self.rows.read(), y=whole_codes(self.y), known_keys=self.keys)
 
     def over_blocks(
         self,
@@ -327,11 +327,12 @@ class Pool:
         >>> print(pool.shared_with(other))
         (array([0, 2]), array([1, 1]))
         """
-        if not (isinstance(self.rows, PartitionedRows) and isinstance(other.rows, PartitionedRows)):
+        both = _of_one_table(self.rows, other.rows)
+        if both is None:
             at = places_among(self.keys, other.keys)
             rows = np.flatnonzero(at >= 0)
             return rows, at[rows]
-        own, known = self.rows.repeated()[0], other.rows.repeated()[0]  # only they can be shared
+        own, known = (side.repeated()[0] for side in both)  # only they can be shared
         at = places_among(self.keys_of(own), other.keys_of(known))
         return own[at >= 0], known[at[at >= 0]]
 
@@ -339,8 +340,9 @@ class Pool:
         """Whether another pool holds the same rows in the same order."""
         if self.rows is other.rows:
             return True
-        if isinstance(self.rows, PartitionedRows) and isinstance(other.rows, PartitionedRows):
-            return np.array_equal(self.rows.picked, other.rows.picked)
+        both = _of_one_table(self.rows, other.rows)
+        if both is not None:
+            return np.array_equal(both[0].picked, both[1].picked)
         return len(self) == len(other) and np.array_equal(self.keys, other.keys)
 
 
@@ -363,7 +365,7 @@ def _of_block(
     call, own, shell = shared
     known = {name: values for name, values in labels.items() if name in _LABELS}
     if "y" in known:
-        known["y"] = _whole_codes(known["y"])
+        known["y"] = whole_codes(known["y"])
     rows = TableRows.taught(frame, shell.teacher)
     pool = Pool(rows, task=shell.task, columns=shell.columns, classes=shell.classes, **known)
     found: NDArray[Any] = call(own, pool, labels)
@@ -387,7 +389,14 @@ def _repeats(
     return found if rows is None else (rows[found[0]], rows[found[1]])
 
 
-def _whole_codes(y: Any) -> Any:
+def _of_one_table(rows: Any, other: Any) -> tuple[PartitionedRows, PartitionedRows] | None:
+    """Both, where they are rows of the same tables in partitions."""
+    if not (isinstance(rows, PartitionedRows) and isinstance(other, PartitionedRows)):
+        return None
+    return (rows, other) if rows.table.source is other.table.source else None
+
+
+def whole_codes(y: Any) -> Any:
     """Codes of classes in the type that indexes have; large pools hold them in narrow ones."""
     return y.astype(np.intp) if y is not None and y.dtype.kind == "i" else y
 

@@ -14,7 +14,7 @@ from rdiv.samples.arguments import check_rng
 from rdiv.samples.fitting_rows import pool_rows_to_fit
 from rdiv.samples.grouping import FEWEST_UNITS
 from rdiv.samples.partitioned import PartitionedRows
-from rdiv.samples.pool import Pool
+from rdiv.samples.pool import Pool, whole_codes
 from rdiv.samples.row_keys import Keys, digest, sorted_digest, sorted_places
 
 __all__ = [
@@ -54,19 +54,22 @@ class LabelsApart:
         Class codes or floats; those of current rows mean nothing.
     loss : (n,) array, optional
         Losses of a model in use; those of current rows mean nothing.
-    keys : (n, 2) array
+    keys : (n, 2) array, optional
         Hash of every reference row with its target and loss, 0 for current rows: only the order of
-        reference rows with the same inputs depends on it.
+        reference rows with the same inputs depends on it. None for rows in partitions.
     """
 
     y: NDArray[Any] | None
     loss: NDArray[np.float64] | None
-    keys: Keys
+    keys: Keys | None
 
     def take(self, rows: NDArray[np.intp]) -> LabelsApart:
         """Those of some rows."""
-        y, loss = (None if values is None else values[rows] for values in (self.y, self.loss))
-        return LabelsApart(y, loss, self.keys[rows])
+
+        def pick(values: Any) -> Any:
+            return None if values is None else gathered(values, rows)
+
+        return LabelsApart(pick(self.y), pick(self.loss), pick(self.keys))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,8 @@ class PooledSamples:
         if self.reference is not None:
             return self.reference.order
         rows = np.flatnonzero(self.is_p)
-        known = self.pool.keys_of(rows) if self.apart is None else self.apart.keys[rows]
+        apart = None if self.apart is None else self.apart.keys
+        known = self.pool.keys_of(rows) if apart is None else apart[rows]
         rows = rows[sorted_places(known)]
         return rows[sorted_places(self.own_keys(rows))]
 
@@ -190,7 +194,10 @@ class PooledSamples:
         """The same with the rows in memory, where they are in partitions."""
         if not self.pool.in_partitions:
             return self
-        return replace(self, pool=self.pool.at_hand(), places=np.asarray(self.places))
+        apart = self.apart
+        apart = None if apart is None else replace(apart, y=whole_codes(apart.y))
+        places = np.asarray(self.places)
+        return replace(self, pool=self.pool.at_hand(), places=places, apart=apart)
 
     def reference_stream(self) -> np.random.Generator:
         """Generator that depends on the seed and the rows of p alone, without their targets."""

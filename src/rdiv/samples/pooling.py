@@ -6,13 +6,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError, InputTypeError
-from rdiv.row_blocks import gathered, place_type
 from rdiv.samples.datasets import DatasetRows
 from rdiv.samples.frames import check_columns, python_values, refuse_infinite, stack
 from rdiv.samples.grouping import FEWEST_UNITS, Design, check_design, codes_in_order, design_labels
@@ -20,40 +20,36 @@ from rdiv.samples.logged import (
     Logged,
     Prediction,
     logged_losses,
-    logged_numbers,
     read_logged,
 )
+from rdiv.samples.missing_labels import Labels
 from rdiv.samples.partition_pooling import (
     Roles,
-    Tables,
     read_tables,
     surveyed,
     surveyed_alone,
     tables_of,
     whole_frames,
 )
-from rdiv.samples.partitioned import PartitionedRows
 from rdiv.samples.partitions import as_partitions
 from rdiv.samples.pool import Pool, content_keys
 from rdiv.samples.pooled import (
     LabelsApart,
-    PlacesInFiles,
     PooledSamples,
-    ReferenceKeys,
     canonical_order,
     resolve_seed,
-    shuffled,
 )
-from rdiv.samples.row_keys import Keys, sorted_places, tied_places
+from rdiv.samples.row_keys import Keys
 from rdiv.samples.rows import Rows, as_rows
 from rdiv.samples.sample import (
     Sample,
     as_sample,
-    check_classes,
     encode_labels,
+    finite_target,
     resolve_task,
     target_values,
 )
+from rdiv.samples.table_pools import TablePools, pools_of_tables
 
 if TYPE_CHECKING:
     from rdiv.samples.frames import Frame
@@ -64,12 +60,10 @@ __all__ = [
     "PooledSamples",
     "pool_alone",
     "pool_samples",
+    "pool_surveyed",
     "pool_unlabelled",
     "resolve_seed",
 ]
-
-
-MOST_TARGET = 1e150
 
 _NO_INPUTS = "the samples need at least one input column besides the target."
 
@@ -119,12 +113,12 @@ def pool_samples(
     """
     tables = tables_of(p, q)
     if tables is not None:
-        roles = Roles.of(target, groups, strata, prediction, loss)
         sides = surveyed(tables, sys.maxsize if keep_rows is None else keep_rows)
         if sides[0].frames is None:
-            _check_tables(*sides, roles)
-            found = read_tables(*sides, roles)
-            return _pooled_tables(found, prediction, task=task, kind=kind, rng=rng)
+            return pool_surveyed(
+                *sides, target=target, task=task, groups=groups, strata=strata,
+                prediction=prediction, loss=loss, rng=rng, kind=kind,
+            ).pooled  # fmt: skip
         p, q = whole_frames(*sides)
     sample_p, sample_q = as_sample(p, "p"), as_sample(q, "q")
     _check_pair(sample_p, sample_q, target)
@@ -139,6 +133,37 @@ def pool_samples(
     x, logged = read_logged(x, prediction, loss, n_p)
     read = (logged, prediction, loss is not None and y is None)
     return _pooled(x, y, read, (groups, strata), (n_p, n_q), task=task, kind=kind, rng=rng)
+
+
+def pool_surveyed(
+    p: Survey,
+    q: Survey,
+    labels: Labels = "all",
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    groups: Design = None,
+    strata: Design = None,
+    prediction: Prediction = None,
+    loss: str | None = None,
+    rng: int | np.random.Generator | None = None,
+    kind: str | None = None,
+) -> TablePools:
+    """The pools of two large tables in partitions after a first look at them.
+
+    Parameters
+    ----------
+    p, q : Survey
+    labels : {"all", "some", "none"}
+        Which rows of q have labels.
+    target, task, groups, strata, prediction, loss, rng, kind
+        As for `pool_samples`.
+    """
+    density = "density" in (kind, task)
+    roles = Roles.of(target, groups, strata, prediction, loss, density=density)
+    _check_tables(p, q, roles, labels)
+    found = read_tables(p, q, roles, labels)
+    return pools_of_tables(found, prediction, task=task, kind=kind, rng=rng)
 
 
 def pool_alone(
@@ -166,12 +191,13 @@ def pool_alone(
     """
     table = as_partitions(p, "the reference")
     if table is not None:
-        roles = Roles.of(target, groups, strata, prediction, loss)
+        density = "density" in (kind, task)
+        roles = Roles.of(target, groups, strata, prediction, loss, density=density)
         side, nothing = surveyed_alone(table, sys.maxsize if keep_rows is None else keep_rows)
         if side.frames is None:
             _check_tables(side, side, roles)
             found = read_tables(side, nothing, roles)
-            return _pooled_tables(found, prediction, task=task, kind=kind, rng=rng)
+            return pools_of_tables(found, prediction, task=task, kind=kind, rng=rng).pooled
         p = side.whole()
     sample = as_sample(p, "reference")
     _check_pair(sample, sample, target)
@@ -333,7 +359,7 @@ def _encoded(
     if y is None:
         return None, None
     if task != "classification":
-        return _finite_target(y.astype(np.float64)), None
+        return finite_target(y.astype(np.float64)), None
     if known is None:
         return encode_labels(y)
     return np.searchsorted(known, y).astype(np.intp), known
@@ -343,72 +369,23 @@ def _padded(values: NDArray[Any] | None, more: int) -> NDArray[Any] | None:
     return None if values is None else np.concatenate([values, np.zeros(more, values.dtype)])
 
 
-def _check_tables(p: Survey, q: Survey, roles: Roles) -> None:
+def _check_tables(p: Survey, q: Survey, roles: Roles, labels: Labels = "all") -> None:
     """What `pool_samples` checks of frames, of tables in partitions."""
     _check_sizes(p.total, q.total)
-    named = {"target": roles.target, "groups": roles.groups, "strata": roles.strata}
     columns = roles.prediction
     predicted = _prediction_roles(columns.get(None) if None in columns else columns)
-    _check_roles(p, q, {**named, "loss": roles.loss, **predicted})
-    optional = roles.loss is not None and roles.target is None
+    named = {"groups": roles.groups, "strata": roles.strata, **predicted}
+    if labels == "all":
+        _check_roles(p, q, {"target": roles.target, **named, "loss": roles.loss})
+    else:  # the columns of labels need not be there on both sides
+        inputs_p, inputs_q = (
+            SimpleNamespace(columns=[name for name in side.columns if name not in roles.labels])
+            for side in (p, q)
+        )
+        _check_roles(inputs_p, inputs_q, named)
+    optional = roles.loss is not None and roles.target is None and labels == "all"
     if not optional and not set(p.columns) - set(roles.taken):
         raise InputError(_NO_INPUTS)
-
-
-def _pooled_tables(
-    found: Tables,
-    prediction: Prediction,
-    *,
-    task: str | None,
-    kind: str | None,
-    rng: int | np.random.Generator | None,
-) -> PooledSamples:
-    """The pool of tables in partitions, as `_pooled` makes one of rows in memory."""
-    (n_p, n_q), table, y = found.counts, found.table, found.target
-    settled = resolve_task(None if y is None else y.like(), task, kind)
-    is_p = np.arange(n_p + n_q) < n_p
-    groups, strata = (None if one is None else one.values for one in (found.groups, found.strata))
-    if n_q:
-        check_design(groups, strata, is_p, None if found.groups is None else found.groups.levels)
-    seed = resolve_seed(rng)
-    order = sorted_places(table.keys)
-    twice = order[tied_places(table.keys, order)]
-    words = np.unique(table.keys[twice, 0], return_inverse=True)[1]
-    table = replace(table, repeated=(twice, words))
-    order, entropy = shuffled(order, table.keys, seed)
-    codes, classes = None, None
-    if y is not None and settled == "classification":
-        codes, classes = y.encoded()
-        check_classes(classes)
-    elif y is not None and settled == "regression":
-        codes = _finite_target(y.values.astype(np.float64, copy=False))
-    found.target = y = None
-    logged = {label: one.as_given() for label, one in found.predictions.items()}
-    losses = None if found.loss is None else found.loss.as_given()
-    if losses is not None:
-        losses = logged_numbers(losses, "the loss column", n_p)
-    predicted = Logged(logged, losses, n_p).prediction(settled, classes, prediction)
-    in_files = order.astype(place_type(len(order)), copy=False)
-    del order
-    rows: Any = PartitionedRows(table, in_files)
-    if not table.columns:
-        rows = np.zeros((len(in_files), 0))
-    pool = Pool(
-        rows,
-        y=None if codes is None else gathered(codes, in_files),
-        task=settled,
-        columns=table.columns or None,
-        groups=codes_in_order(groups, in_files),
-        strata=codes_in_order(strata, in_files),
-        classes=classes,
-        prediction=None if predicted is None else gathered(predicted, in_files),
-        loss=None if losses is None else gathered(losses, in_files),
-        known_keys=None if table.columns else gathered(table.keys, in_files),
-    )
-    mask = in_files < n_p
-    reference = ReferenceKeys.of(found.own_keys, table.keys, in_files, mask)
-    places = PlacesInFiles(in_files, n_p)
-    return PooledSamples(pool, mask, places, seed, entropy, None, reference)
 
 
 def _prediction_roles(prediction: Prediction) -> dict[str, Any]:
@@ -517,21 +494,6 @@ def _target(x: Any, p: Sample, q: Sample, target: str | None) -> tuple[Any, NDAr
     if (p.y.dtype.kind in "biuf") != (q.y.dtype.kind in "biuf"):
         raise InputError("the target must be numbers on both sides or text on both sides.")
     return x, np.concatenate([p.y, q.y])
-
-
-def _finite_target(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    if not np.isfinite(y).all():
-        raise InputError(
-            f"the target must be finite, got {int((~np.isfinite(y)).sum())} infinite values; "
-            "drop those rows first."
-        )
-    largest = np.abs(y).max(initial=0.0)
-    if largest > MOST_TARGET:
-        raise InputError(
-            f"the target must lie within {MOST_TARGET:g} of 0, or its square is not a number any "
-            f"more, got {largest:g}; give it in larger units."
-        )
-    return y
 
 
 def _inputs(x: Any, n: int, *, optional: bool) -> Any:

@@ -24,6 +24,7 @@ __all__ = [
     "as_sample",
     "check_classes",
     "encode_labels",
+    "finite_target",
     "guess_task",
     "has_target",
     "missing_values",
@@ -36,6 +37,7 @@ __all__ = [
 Task = Literal["density", "classification", "regression"]
 TASKS: tuple[Task, ...] = ("density", "classification", "regression")
 
+MOST_TARGET = 1e150  # the square of a larger number may be none
 MOST_CLASSES = 20  # integers with more distinct values than this are taken for quantities
 
 
@@ -285,3 +287,19 @@ def _dataset(dataset: Any, name: str, values: Callable[[Any], NDArray[Any]]) -> 
         return Sample(_array(plain_array(rows), name), y)
     read, y = read_dataset(dataset, name)
     return Sample(read, None if y is None else values(y))
+
+
+def finite_target(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A target of numbers; infinite and very large ones are refused."""
+    if not np.isfinite(y).all():
+        raise InputError(
+            f"the target must be finite, got {int((~np.isfinite(y)).sum())} infinite values; "
+            "drop those rows first."
+        )
+    largest = np.abs(y).max(initial=0.0)
+    if largest > MOST_TARGET:
+        raise InputError(
+            f"the target must lie within {MOST_TARGET:g} of 0, or its square is not a number any "
+            f"more, got {largest:g}; give it in larger units."
+        )
+    return y

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rdiv.errors import InputError, MissingExtraError
 from rdiv.samples.frames import as_frame, cast_column, common_type, without_objects
-from rdiv.samples.kinds import is_empty
+from rdiv.samples.kinds import column_floats, is_empty
 from rdiv.samples.part_work import over_parts
 from rdiv.samples.partitions import EMPTY, Partitions
 
@@ -21,6 +24,7 @@ __all__ = [
     "Survey",
     "agreed_reading",
     "converted_alike",
+    "rows_with",
     "survey",
 ]
 
@@ -63,6 +67,12 @@ class Survey:
     facts : dict of ColumnFacts
     frames : list of frames or None
         All rows, where they are no more than were to be kept.
+    labels : tuple of str
+        Columns that may lack values.
+    missing : dict of str to int
+        Rows without a value in each of them that is there.
+    labelled : int
+        Rows with a value in all of them; 0 where one is not there.
     """
 
     table: Partitions
@@ -70,6 +80,9 @@ class Survey:
     rows: list[int]
     facts: dict[str, ColumnFacts]
     frames: list[Any] | None
+    labels: tuple[str, ...] = ()
+    missing: dict[str, int] = field(default_factory=dict)
+    labelled: int = 0
 
     @property
     def total(self) -> int:
@@ -95,12 +108,26 @@ class Survey:
         return wrapped[0].to_native() if len(wrapped) == 1 else nw.concat(wrapped).to_native()
 
 
-def survey(table: Partitions, most: int, at: Callable[[int, int], None] | None = None) -> Survey:
+class _Look(NamedTuple):
+    """What one block is like: its columns, and how many labels are there and lacking."""
+
+    facts: dict[str, ColumnFacts]
+    missing: dict[str, int]
+    labelled: int
+
+
+def survey(
+    table: Partitions,
+    most: int,
+    at: Callable[[int, int], None] | None = None,
+    labels: tuple[str, ...] = (),
+) -> Survey:
     """Read a table once, keeping its frames as long as they hold no more than so many rows.
 
-    From then on parts are looked at wherever the parts of a table are read.
+    From then on parts are looked at wherever the parts of a table are read. Missing values are
+    counted in the columns of `labels`.
     """
-    found = Survey(table, {}, [0] * len(table.parts), {}, [])
+    found = Survey(table, {}, [0] * len(table.parts), {}, [], labels)
     said = at or (lambda rows, part: None)
     part = 0
     while part < len(table.parts) and found.frames is not None:
@@ -108,24 +135,51 @@ def survey(table: Partitions, most: int, at: Callable[[int, int], None] | None =
             found.schema = found.schema or dict(as_frame(frame).schema)
             if found.frames is not None:
                 found.frames.append(frame)
-            _add(found, part, _facts(frame), said)
+            _add(found, part, _look_at(frame, labels), said)
             if found.total > most:
                 found.frames = None
         part += 1
-    shared = table, found.schema or None
-    for number, facts in over_parts(_look_at_part, shared, range(part, len(table.parts))):
-        _add(found, number, facts, said)
+    shared = table, found.schema or None, labels
+    for number, look in over_parts(_look_at_part, shared, range(part, len(table.parts))):
+        _add(found, number, look, said)
     if not found.total:
         raise InputError(EMPTY.format(table.source))
     return found
 
 
 def _look_at_part(
-    shared: tuple[Partitions, dict[str, Any] | None], part: int
-) -> Iterator[tuple[int, dict[str, ColumnFacts]]]:
-    table, schema = shared
+    shared: tuple[Partitions, dict[str, Any] | None, tuple[str, ...]], part: int
+) -> Iterator[tuple[int, _Look]]:
+    table, schema, labels = shared
     for frame in table.frames_of(part, schema):
-        yield part, _facts(frame)
+        yield part, _look_at(frame, labels)
+
+
+def _look_at(frame: Any, labels: tuple[str, ...]) -> _Look:
+    block = as_frame(frame)
+    there = [name for name in labels if name in block.columns]
+    missing = {name: len(block) - int(rows_with(block, (name,)).sum()) for name in there}
+    return _Look(_facts(frame), missing, int(rows_with(block, labels).sum()) if labels else 0)
+
+
+def rows_with(block: Frame, columns: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Which rows have a value in all of some columns, where NaN is none; no row without a column.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> block = as_frame(pl.DataFrame({"y": [1.0, None, float("nan")]}))
+    >>> print(rows_with(block, ("y",)), rows_with(block, ("y", "z")))
+    [ True False False] [False False False]
+    """
+    known = np.full(len(block), all(name in block.columns for name in columns))
+    for name in columns if known.any() else ():
+        column = block[name]
+        if column.dtype.is_float():
+            known &= ~np.isnan(column_floats(column))
+        elif column.null_count():
+            known &= ~column.is_null().to_numpy()
+    return known
 
 
 def _facts(frame: Any) -> dict[str, ColumnFacts]:
@@ -145,11 +199,12 @@ def _facts(frame: Any) -> dict[str, ColumnFacts]:
     return found
 
 
-def _add(
-    found: Survey, part: int, facts: dict[str, ColumnFacts], said: Callable[[int, int], None]
-) -> None:
+def _add(found: Survey, part: int, look: _Look, said: Callable[[int, int], None]) -> None:
     """Add a block to what is known of every column."""
-    for name, new in facts.items():
+    found.labelled += look.labelled
+    for name, count in look.missing.items():
+        found.missing[name] = found.missing.get(name, 0) + count
+    for name, new in look.facts.items():
         known = found.facts.setdefault(name, ColumnFacts(name, new.dtype, new.implementation))
         if known.dtype != new.dtype and new.nulls < new.rows:
             if known.nulls < known.rows:
@@ -161,7 +216,7 @@ def _add(
         known.rows, known.nulls = known.rows + new.rows, known.nulls + new.nulls
         known.empty = known.empty and new.empty
         known.levels |= new.levels
-    rows = next((new.rows for new in facts.values()), 0)
+    rows = next((new.rows for new in look.facts.values()), 0)
     found.rows[part] += rows
     said(rows, part)
 
@@ -182,6 +237,8 @@ class BlockReading:
         Whether frames become those of polars, as the two sides come from different libraries.
     present : set of str
         Columns that hold a value on some side.
+    apart : tuple of str
+        Columns that a side may lack and that stay as they are.
     """
 
     columns: tuple[str, ...]
@@ -189,13 +246,15 @@ class BlockReading:
     levels: Mapping[str, list[object]]
     convert: bool = False
     present: frozenset[str] = frozenset()
+    apart: tuple[str, ...] = ()
 
     def __call__(self, frame: Any) -> Frame:
         """A native block with the agreed types."""
         import narwhals.stable.v2 as nw
 
         wrapped = without_objects(_converted(frame) if self.convert else as_frame(frame))
-        wrapped = wrapped.select([*self.columns])
+        there = [name for name in self.apart if name in wrapped.columns]
+        wrapped = wrapped.select([*self.columns, *there])
         for name, dtype in self.types.items():
             wrapped = wrapped.with_columns(cast_column(wrapped[name], dtype))
         for name, levels in self.levels.items():
@@ -205,13 +264,18 @@ class BlockReading:
         return wrapped
 
 
-def agreed_reading(p: Survey, q: Survey) -> BlockReading:
-    """The types that the two sides agree on, as `rdiv.samples.frames.agreed` finds them."""
+def agreed_reading(p: Survey, q: Survey, apart: tuple[str, ...] = ()) -> BlockReading:
+    """The types that the two sides agree on, as `rdiv.samples.frames.agreed` finds them.
+
+    Columns that are kept apart need not agree, nor be there on both sides.
+    """
     import narwhals.stable.v2 as nw
 
-    convert = p.implementation is not q.implementation
+    convert = bool(p.facts) and p.implementation is not q.implementation
     types, levels = {}, {}
-    for name, own in p.facts.items():
+    columns = tuple(name for name in p.facts if name not in apart)
+    for name in columns:
+        own = p.facts[name]
         other = q.facts[name]
         same = own.dtype == other.dtype
         if same and (own.dtype.is_numeric() or own.dtype == nw.String):
@@ -225,9 +289,12 @@ def agreed_reading(p: Survey, q: Survey) -> BlockReading:
         if dtype is not None:
             types[name] = dtype
     present = frozenset(
-        name for side in (p, q) for name, one in side.facts.items() if one.nulls < one.rows
+        name
+        for side in (p, q)
+        for name, one in side.facts.items()
+        if side.total and one.nulls < one.rows
     )
-    return BlockReading(tuple(p.facts), types, {} if convert else levels, convert, present)
+    return BlockReading(columns, types, {} if convert else levels, convert, present, apart)
 
 
 def _refuse_nested(name: str, dtype: Any) -> None:
