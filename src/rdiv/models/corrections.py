@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.models.scaling import fit_scaling, fit_scaling_in_blocks
+from rdiv.parallel.spreading import block_by_block
 from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_passes import BLOCK, as_they_lie
@@ -48,14 +49,13 @@ def linear_correction(residuals: Floats, pool: Pool) -> NDArray[Any]:
     n, r = residuals.shape
     shape = n, r, 1 + len(pool.owners())
     single = prod(shape) > MOST_DOUBLE
+    # Found before there are gradients: it needs room of its own for a moment.
+    order = list(as_they_lie(pool, np.arange(n), BLOCK)) if single and not pool.unread else None
     gradients = np.empty(shape, dtype=np.float32 if single else np.float64)
     gradients[:, :, 0] = 1.0
     x = gradients[:, 0, 1:]
-    if single and not pool.unread:
-        _write_roughly(x, pool)
-        blocks = list(cut(n, BLOCK))
-    else:
-        blocks = _write(x, pool)
+    blocks = _write(x, pool) if order is None else _write_roughly(x, pool, order)
+    del order
     _fill_unknown(x)
     scaling = fit_scaling_in_blocks(
         lambda: (x[rows].astype(np.float64, copy=False) for rows in blocks)
@@ -77,12 +77,17 @@ def _write(x: NDArray[Any], pool: Pool) -> list[slice]:
     return blocks
 
 
-def _write_roughly(x: NDArray[Any], pool: Pool) -> None:
+def _write_roughly(x: NDArray[Any], pool: Pool, order: list[NDArray[Any]]) -> list[slice]:
     """The same in single precision, which loses next to nothing of numbers near 0 and 1."""
-    rows = np.arange(len(pool))
-    rough = fit_scaling(_known(pool.take(rows[:BLOCK]).matrix()))
-    for block in as_they_lie(pool, rows, BLOCK):
-        x[block] = rough.apply(pool.take(block).matrix())
+    first = np.arange(min(BLOCK, len(pool)))
+    rough = fit_scaling(_known(pool.take(first).matrix()))
+
+    def write(rows: NDArray[Any]) -> None:
+        x[rows] = rough.apply(pool.take(rows).matrix())
+
+    for _ in block_by_block(write, [(rows,) for rows in order]):
+        pass
+    return list(cut(len(pool), BLOCK))
 
 
 def _known(x: Floats) -> Floats:

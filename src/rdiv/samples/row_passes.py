@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.parallel.spreading import block_by_block
-from rdiv.row_blocks import cut
+from rdiv.row_blocks import cut, place_type
 from rdiv.samples.pool import Pool
 from rdiv.samples.rows import TableRows
 
@@ -17,7 +18,7 @@ __all__ = ["as_they_lie", "row_by_row"]
 BLOCK = 1 << 16
 """Rows that are gone through at a time: what is made of them is small beside the rows."""
 
-Places = NDArray[np.intp]
+Places = NDArray[Any]
 
 
 def row_by_row(
@@ -83,7 +84,8 @@ def as_they_lie(pool: Pool, rows: Places, step: int = BLOCK) -> Iterator[Places]
 
 def _ascending(places: Places) -> Places:
     """The order of places by size: of many different ones without sorting them."""
-    slots = np.full(int(places.max(initial=-1)) + 1, -1, dtype=np.intp)
-    slots[places] = np.arange(len(places))
-    order = slots[slots >= 0]
+    narrow = place_type(len(places))
+    slots = np.full(int(places.max(initial=-1)) + 1, -1, dtype=narrow)
+    slots[places] = np.arange(len(places), dtype=narrow)
+    order: Places = slots[slots >= 0]
     return order if len(order) == len(places) else np.argsort(places, kind="stable")
