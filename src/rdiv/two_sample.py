@@ -30,7 +30,13 @@ from rdiv.inference.reach import check_reach
 from rdiv.inference.reference_part import reference_part, rows_to_compare
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
-from rdiv.models.protocol import FittedModel, fit_model, gradients_of, residuals_of
+from rdiv.models.protocol import (
+    FittedModel,
+    fit_model,
+    gradients_of,
+    most_rows,
+    residuals_of,
+)
 from rdiv.names import spelled
 from rdiv.parallel.threads import one_thread
 from rdiv.results import TwoSampleResult
@@ -229,6 +235,10 @@ def run_learned(
     """
     text, model = labels(discrepancy)
     counts = {"rows trained on": len(split.train), "rows tested": len(split.rows)}
+    own = getattr(discrepancy, "model", None)
+    most = most_rows(getattr(own, "model", own), getattr(discrepancy, "fit_rows", None))
+    if most is not None and most < len(split.train):
+        counts["rows fitted to"] = most
     run = _Run(pooled, split.tested, settings, {**_basics(pooled.pool), **(notes or {}), **counts})
     prepared = prepare(learned, split.tested.pool, split.tested.stream("fit"))
     return run.tested_by(prepared, text, model, keep=keep)

@@ -116,7 +116,10 @@ def test_it_is_said_in_the_notes() -> None:
         "the shared model was fitted to 150 of 600 rows and the model in use was fitted to 150 of "
         "200 rows; all rows were judged"
     )
-    assert "fit rows" not in rdiv.compare(x[:400], x[400:], **how).notes
+    assert "trained on 150 of 200 reference rows" in str(found)
+    whole = rdiv.compare(x[:400], x[400:], **how)
+    assert "fit rows" not in whole.notes
+    assert "trained on 200 reference rows" in str(whole)
 
 
 def test_a_sample_of_rows_for_score_inputs_and_drivers() -> None:

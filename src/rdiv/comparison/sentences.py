@@ -8,6 +8,7 @@ about, and speaks of no model that was not measured.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from math import isinf
 from typing import TYPE_CHECKING
@@ -55,6 +56,7 @@ __all__ = [
     "moved_words",
     "repeated_words",
     "retraining_words",
+    "rows_trained_on",
     "short_label",
     "shown_drivers",
     "split_words",
@@ -121,12 +123,27 @@ def leading_model(found: Comparison) -> str:
     """
     test = found.results[found.leading]
     label = _FOLDS.sub("", short_label(str(test.model)))
-    rows = test.notes.get("rows trained on")
+    rows = rows_trained_on(test)
     if found.leading == "r-div":
         return f"{_shared_model(found)} trained on both samples"
     if rows is not None:
-        return f"{_article(label)} {label} model trained on {rows} reference rows"
+        return f"{_article(label)} {label} model trained on {rows}"
     return f"the model in use ({label})"
+
+
+def rows_trained_on(test: TwoSampleResult, spell: Callable[[int], str] = str) -> str | None:
+    """The reference rows that the model in use was fitted to, in words; None for a given model.
+
+    Parameters
+    ----------
+    test : TwoSampleResult
+    spell : callable
+        How a number is written.
+    """
+    rows, fitted = (test.notes.get(name) for name in ("rows trained on", "rows fitted to"))
+    if rows is None:
+        return None
+    return f"{'' if fitted is None else f'{spell(fitted)} of '}{spell(rows)} reference rows"
 
 
 def short_label(label: str) -> str:
@@ -441,8 +458,8 @@ def _interval(found: Comparison, question: str) -> str:
 
 
 def _in_use(test: TwoSampleResult) -> str:
-    label, rows = short_label(str(test.model)), test.notes.get("rows trained on")
-    return label if rows is None else f"{label}, trained on {rows} reference rows"
+    label, rows = short_label(str(test.model)), rows_trained_on(test)
+    return label if rows is None else f"{label}, trained on {rows}"
 
 
 def _pvalue_lines(found: Comparison) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from rdiv.comparison.sentences import asymptotic_because, asymptotic_words
+from rdiv.comparison.sentences import asymptotic_because, asymptotic_words, rows_trained_on
 from rdiv.remarks import IN_SAMPLE
 from rdiv.report.labels_view import expected_facts, labels_fact
 from rdiv.report.provenance import Provenance
@@ -208,9 +208,8 @@ def _models(found: Comparison) -> list[Fact]:
     used = _fact("Model in use", "none", "none was measured")
     both = _fact("Shared model", "none", "no model was trained on both samples")
     if own is not None:
-        rows = own.notes.get("rows trained on")
-        how = "trained on neither sample, by your word"
-        how = how if rows is None else f"trained on {count(rows)} reference rows"
+        rows = rows_trained_on(own, count)
+        how = "trained on neither sample, by your word" if rows is None else f"trained on {rows}"
         used = _fact("Model in use", _short(own.model), how)
     if shared is not None:
         losses = "in-sample" if found.shared_gap_interval is None else "out-of-fold"
