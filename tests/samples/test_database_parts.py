@@ -64,3 +64,9 @@ def test_refusals(shop: Path, query: str, said: str) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="there is no file"):
         rdiv.scan(f"{tmp_path}/none.db::orders")
+
+
+def test_a_database_without_a_table_is_refused_with_what_to_write(tmp_path: Path) -> None:
+    (tmp_path / "shop.db").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"is a database; name one of its tables.*::TABLE"):
+        rdiv.read(tmp_path / "shop.db")

@@ -170,9 +170,7 @@ class RowByRow:
 
 
 def _fit(model: Estimator, pool: Pool, rng: np.random.Generator, name: str) -> FittedLinear:
-    x = pool.matrix()
-    require_finite(x, who=name)
-    scaling = fit_scaling(x)
+    scaling = fit_scaling(_finite(pool, name))
     fitted = model.fit(_scaled(pool, scaling, name), rng)
     assert isinstance(fitted, FittedPredictor)
     if isinstance(fitted.estimator, type(model.estimator)):  # not where there is one class only
@@ -187,9 +185,14 @@ def _matrix(estimator: Any, pool: Pool) -> Floats:
 
 
 def _scaled(pool: Pool, scaling: Scaling, name: str) -> Pool:
+    x = scaling.apply(_finite(pool, name))
+    return Pool(x, y=pool.y, task=pool.task, classes=pool.classes)
+
+
+def _finite(pool: Pool, name: str) -> Floats:
     x = pool.matrix()
     require_finite(x, who=name)
-    return Pool(scaling.apply(x), y=pool.y, task=pool.task, classes=pool.classes)
+    return x
 
 
 def curvature(fitted: FittedLinear, pool: Pool) -> Floats:

@@ -51,10 +51,12 @@ def fit_scaling(x: NDArray[np.float64]) -> Scaling:
     >>> print(scaling.apply(np.array([[1e300, 5.0]])))
     [[1. 0.]]
     """
-    largest = np.abs(x).max(axis=0)
+    largest = np.maximum(x.max(axis=0), -x.min(axis=0))
     largest[largest == 0] = 1.0
     unit = x / largest
-    return _scaling(largest, unit.mean(axis=0), unit.std(axis=0))
+    centre = unit.mean(axis=0)
+    unit -= centre  # the standard deviation in the place of the numbers, not in a copy of them
+    return _scaling(largest, centre, np.sqrt(np.square(unit, out=unit).mean(axis=0)))
 
 
 def fit_scaling_in_blocks(blocks: Callable[[], Iterator[NDArray[np.float64]]]) -> Scaling:

@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import quote
 
 from rdiv.errors import InputError, MissingFileError, naming
+from rdiv.samples.files import DATABASES
 from rdiv.samples.partition_files import BLOCK_ROWS, Named, need_polars
 
 __all__ = ["is_query", "query_parts"]
 
-_ENDINGS = (".db", ".sqlite", ".sqlite3")
 _ADVICE = "check the query, and that the file is an SQLite database"
 
 
@@ -26,7 +26,7 @@ def is_query(source: str) -> bool:
     True False
     """
     file, mark, _ = source.partition("::")
-    return bool(mark) and file.lower().endswith(_ENDINGS)
+    return bool(mark) and file.lower().endswith(DATABASES)
 
 
 def query_parts(source: str) -> list[Named]:

@@ -208,10 +208,19 @@ def _names_in(folder: Path) -> list[str]:
         return []
 
 
+DATABASES = (".db", ".sqlite", ".sqlite3")
+"""Endings of SQLite files, of which `rdiv.scan` reads a table or a query."""
+
+
 def _kind(file: Path) -> str:
     name = file.name.lower()
     suffix = Path(name.removesuffix(".gz")).suffix
     kind = _TEXT.get(suffix) or (None if name.endswith(".gz") else _BINARY.get(suffix))
+    if kind is None and suffix in DATABASES:
+        raise InputError(
+            f"{file} is a database; name one of its tables, or a query, as {file}::TABLE or "
+            f"'{file}::select ...'."
+        )
     if kind is None:
         ending = "".join(Path(name).suffixes[-2:]) or "no ending"
         raise InputError(

@@ -236,7 +236,9 @@ class _Table:
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
-        matrix = self.preparation.encode(self.by_kind)
+        # What was read by kind is kept where somebody asked for it, not for this alone.
+        kinds = self.__dict__.get("by_kind") or self.preparation.reading.apply(self.whole)
+        matrix = self.preparation.encode(kinds)
         matrix.flags.writeable = False
         return matrix
 
