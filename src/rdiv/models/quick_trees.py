@@ -64,7 +64,8 @@ class QuickTrees:
 
     def _scores(self, x: Floats, method: str) -> Floats | None:
         """Sums over all trees, ``(n, k)``; None where the estimator itself is to predict."""
-        if len(x) * self.estimator.n_iter_ < FEWEST_STEPS or _kernels() is None:
+        trees = getattr(self.estimator, "n_iter_", 0)
+        if len(x) * trees < FEWEST_STEPS or _kernels() is None:
             return None
         if self._forest is None:
             return None
