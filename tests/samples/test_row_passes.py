@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import get_ident
+
 import numpy as np
 import polars as pl
 import pytest
@@ -24,9 +26,21 @@ def values(rows: np.ndarray) -> np.ndarray:
 def test_numbers_come_back_in_the_order_of_the_rows(step: int, jobs: int) -> None:
     whole = values(np.arange(100))
     with spread_over(jobs, None):
-        assert np.array_equal(row_by_row(POOL, values, step=step), whole)
+        assert np.array_equal(row_by_row(POOL, values, step=step, threads=True), whole)
         some = np.array([50, 3, 99, 0])
         assert np.array_equal(row_by_row(POOL, values, some, step=step), whole[some])
+
+
+def test_what_is_not_made_for_threads_stays_in_one() -> None:
+    seen: set[int] = set()
+
+    def look(rows: np.ndarray) -> np.ndarray:
+        seen.add(get_ident())
+        return values(rows)
+
+    with spread_over(2, None):
+        row_by_row(POOL, look, step=10)
+    assert seen == {get_ident()}
 
 
 def test_rows_are_read_in_the_order_in_which_they_lie() -> None:

@@ -138,7 +138,7 @@ def _valued(g: Callable[[Floats], Floats], features: Floats | RowFeatures) -> Fl
     """The expected losses of all rows, some at a time."""
     if isinstance(features, np.ndarray):
         return g(features)
-    return row_by_row(features.pool, lambda rows: g(features[rows]))
+    return row_by_row(features.pool, lambda rows: g(features[rows]), threads=True)
 
 
 @dataclass(frozen=True, eq=False)

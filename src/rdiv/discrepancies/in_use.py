@@ -25,6 +25,7 @@ from rdiv.models.protocol import (
     is_given,
     losses_of,
     predictions_of,
+    runs_in_threads,
 )
 from rdiv.samples.pool import Pool
 from rdiv.samples.row_passes import row_by_row
@@ -210,7 +211,7 @@ class TrainedOnReference:
             losses = losses_of_predictions(own, part)[:, None]
             return losses if own.shape[1] > kept else np.concatenate([losses, own], axis=1)
 
-        found = row_by_row(pool, judge)
+        found = row_by_row(pool, judge, threads=runs_in_threads(self.model))
         return found[:, 0].copy(), None if found.shape[1] == 1 else found[:, 1:].copy()
 
     def _without_own_rows(self, losses: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:

@@ -27,6 +27,7 @@ from rdiv.models.protocol import (
     owners_of,
     probabilities_of,
     residuals_of,
+    runs_in_threads,
     task_of,
 )
 from rdiv.names import spelled
@@ -164,7 +165,7 @@ class CrossFit:
         tasks = list(enumerate(rng.spawn(self.folds)))
         jobs = useful_jobs(self.n_jobs, self.folds)
         shared = (self.model, pool.settled() if self._reads_numbers else pool, fold)
-        if jobs > 1 and not getattr(self.model, "in_threads", False):
+        if jobs > 1 and not runs_in_threads(self.model):
             found = dict(in_processes(_fit, shared, iter(tasks), jobs))
             return tuple(found[k] for k in range(self.folds))
         fits = in_threads(partial(_fit, shared), [(task,) for task in tasks], jobs)
@@ -311,7 +312,9 @@ class FittedCrossFit:
         Those of rows in partitions are not kept: there may be too many.
         """
         fits = None if self.pool.in_partitions else self._each(_standard_predictions)
-        return None if fits is None else by_fold(self.pool, self.fold, fits)
+        if fits is None:
+            return None
+        return by_fold(self.pool, self.fold, fits, threads=runs_in_threads(self.model))
 
     def _each(self, method: Callable[[FittedModel], PerRow | None]) -> list[PerRow] | None:
         """An optional method of the models of all folds; None unless all of them have it."""
@@ -381,8 +384,10 @@ def _mean(numbers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return mean
 
 
-def by_fold(pool: Pool, fold: NDArray[np.intp], numbers: Sequence[PerRow]) -> NDArray[np.float64]:
-    """Numbers of every row of a pool, from the function of its fold."""
+def by_fold(
+    pool: Pool, fold: NDArray[np.intp], numbers: Sequence[PerRow], *, threads: bool = False
+) -> NDArray[np.float64]:
+    """Numbers of every row of a pool, from the function of its fold; see `row_by_row`."""
     if pool.in_partitions:
         return pool.over_blocks(_folds_of_block, list(numbers), fold=fold)
 
@@ -398,7 +403,7 @@ def by_fold(pool: Pool, fold: NDArray[np.intp], numbers: Sequence[PerRow]) -> ND
         return found
 
     # So many rows at a time that each fold has enough of them.
-    return row_by_row(pool, of_rows, step=len(numbers) * BLOCK)
+    return row_by_row(pool, of_rows, step=len(numbers) * BLOCK, threads=threads)
 
 
 def _folds_of_block(

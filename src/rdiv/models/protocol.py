@@ -38,6 +38,7 @@ __all__ = [
     "predictions_of",
     "probabilities_of",
     "residuals_of",
+    "runs_in_threads",
     "task_of",
 ]
 
@@ -71,9 +72,10 @@ class Model(Protocol):
     (``"classification"``, ``"regression"`` or ``"density"``). ``held_out`` is True when its fitted
     object gives losses of rows that it was not trained on, and ``given`` when it comes as it is in
     use. ``row_loss`` says what its losses are. ``fit_rows`` is the number of rows beyond which
-    `rdiv.compare` does not fit it to all of them. ``in_threads`` is True when its fits leave
-    Python's lock alone, so that several of them run in threads and not in processes. ``own_scale``
-    is True when a fit puts the rows on a scale of its own, so that losses of two fits differ by it.
+    `rdiv.compare` does not fit it to all of them. ``in_threads`` is True when its fits and
+    predictions leave Python's lock alone and do not disturb each other, so that several of them run
+    in threads. ``own_scale`` is True when a fit puts the rows on a scale of its own, so that losses
+    of two fits differ by it.
 
     Examples
     --------
@@ -283,6 +285,11 @@ def owners_of(fitted: FittedModel, pool: Pool) -> tuple[str | None, ...] | None:
     known: Callable[[Pool], tuple[str | None, ...] | None] | None
     known = getattr(fitted, "gradient_owners", None)
     return None if known is None else known(pool)
+
+
+def runs_in_threads(model: object) -> bool:
+    """Whether fits and predictions of a model may run in several threads at once."""
+    return bool(getattr(model, "in_threads", False))
 
 
 def fit_model(

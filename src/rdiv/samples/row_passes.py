@@ -27,8 +27,9 @@ def row_by_row(
     rows: Places | None = None,
     *,
     step: int = BLOCK,
+    threads: bool = False,
 ) -> NDArray[np.float64]:
-    """Numbers of the rows of a pool in memory, some at a time, in threads where there are jobs.
+    """Numbers of the rows of a pool in memory, some at a time.
 
     Parameters
     ----------
@@ -39,6 +40,8 @@ def row_by_row(
         The rows that are asked for, in whatever order; all of them without it.
     step : int
         How many rows at a time.
+    threads : bool
+        Call it in several threads where there are jobs; it must be made for that.
 
     Returns
     -------
@@ -56,7 +59,8 @@ def row_by_row(
         return call(places)
     blocks = list(as_they_lie(pool, places, step))
     whole: NDArray[np.float64] | None = None
-    found = block_by_block(call, [(places[block],) for block in blocks])
+    tasks = [(places[block],) for block in blocks]
+    found = block_by_block(call, tasks) if threads else (call(*task) for task in tasks)
     for block, part in zip(blocks, found, strict=True):
         whole = np.empty((len(places), *part.shape[1:])) if whole is None else whole
         whole[block] = part
