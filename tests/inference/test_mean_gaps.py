@@ -17,6 +17,7 @@ from rdiv.inference.engine import PermutationSettings, permutation_pvalue, permu
 from rdiv.inference.masks import mask_sampler, random_subsets
 from rdiv.inference.mean_gaps import mean_gap, mean_gaps
 from rdiv.models.protocol import check_losses
+from rdiv.parallel.loops import compiled_loops
 from rdiv.samples import Pool
 
 RNG = np.random.default_rng(0)
@@ -277,14 +278,14 @@ def test_with_and_without_numba_the_same(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(tiles, "TILE_ROWS", 1000)
     without = test()
     calls = []
-    kernels = packed._kernels()
+    kernels = compiled_loops(masked_sums.LOOPS)
 
-    def counted() -> Any:
-        calls.append(1)
+    def counted(module: str) -> Any:
+        calls.append(module)
         return kernels
 
     monkeypatch.setattr(tiles, "COMPILED_FROM", 0)
-    monkeypatch.setattr(packed, "_kernels", counted)
+    monkeypatch.setattr(packed, "compiled_loops", counted)
     compiled_null = test()
     assert calls  # the compiled path did run
     np.testing.assert_allclose(compiled_null.parts, without.parts, rtol=1e-12, atol=1e-12)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from benchmarks.calibration.checks import GivenGradients as Given
@@ -10,6 +12,7 @@ from rdiv.discrepancies import Score
 from rdiv.inference import masked_sums as sums
 from rdiv.inference.masked_sums import masked_sums, rounded, squared, standardized
 from rdiv.inference.masks import random_subsets
+from rdiv.parallel.loops import compiled_loops
 from rdiv.samples import Pool
 
 RNG = np.random.default_rng
@@ -50,6 +53,39 @@ def test_sums_are_exact_in_any_block(order: str) -> None:
     assert np.array_equal(masked_sums(masks, single), expected)
     for mask, own in zip(masks, expected, strict=True):
         assert np.array_equal(masked_sums(mask[None], single)[0], own)
+
+
+@pytest.mark.parametrize("n", [N, N - 3, 512, 31, 1])
+@pytest.mark.parametrize("m", [1, 8, 21])
+def test_compiled_loops_change_no_bit(monkeypatch: pytest.MonkeyPatch, n: int, m: int) -> None:
+    pytest.importorskip("numba")
+    single = rounded(standardized(RNG(5).standard_t(2, size=(n, m)))[0])
+    masks = RNG(6).random((100, n)) < 0.4
+    monkeypatch.setattr(sums, "LOADED_FROM", np.inf)
+    plain = masked_sums(masks, single)
+    calls = []
+
+    def counted(module: str) -> Any:
+        calls.append(module)
+        return compiled_loops(module)
+
+    monkeypatch.setattr(sums, "LOADED_FROM", 0)
+    monkeypatch.setattr(sums, "compiled_loops", counted)
+    assert np.array_equal(masked_sums(masks, single), plain)
+    assert calls  # the compiled path did run
+    assert np.array_equal(masked_sums(masks[:99], single), plain[:99])
+    assert len(calls) == 1  # few masks are not worth a table
+
+
+def test_loops_are_loaded_once_there_is_enough_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    single, calls = rounded(standardized(numbers())[0]), []
+    masks = RNG(7).random((100, N)) < 0.5
+    monkeypatch.setattr(sums, "_made", [0])
+    monkeypatch.setattr(sums, "LOADED_FROM", 2 * masks.size * single.shape[1])
+    monkeypatch.setattr(sums, "compiled_loops", calls.append)
+    found = [masked_sums(masks, single) for _ in range(3)]
+    assert len(calls) == 2
+    assert np.array_equal(found[0], found[2])  # and nothing fails where there are none
 
 
 def test_a_unit_that_is_too_small_loses_bits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.inference.stream_loops import kernels
+from rdiv.parallel.loops import compiled_loops
 
 __all__ = [
     "BETS",
@@ -243,7 +243,8 @@ def _bet(
     compiled: bool | None,
 ) -> int:
     """Change `parts` and `values` row after row; return after how many rows betting ended."""
-    loops = kernels() if compiled or (compiled is None and len(values) >= LONG) else None
+    wanted = len(values) >= LONG if compiled is None else compiled
+    loops = compiled_loops("rdiv.inference.stream_kernels") if wanted else None
     if loops is not None:
         return int(loops.add_up(parts, factors, released, joining, resting, ENOUGH, values))
     history = np.empty_like(factors)

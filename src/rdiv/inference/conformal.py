@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.inference.stream_loops import kernels
+from rdiv.parallel.loops import compiled_loops
 
 __all__ = ["RankedNumbers", "conformal_pvalues", "earlier_counts"]
 
@@ -189,7 +189,8 @@ def earlier_counts(codes: Whole, *, compiled: bool | None = None) -> tuple[Whole
     >>> print(*earlier_counts(np.array([1, 0, 1, 2])))
     [0 0 1 3] [0 0 1 0]
     """
-    loops = kernels() if compiled or (compiled is None and len(codes) >= LONG) else None
+    wanted = len(codes) >= LONG if compiled is None else compiled
+    loops = compiled_loops("rdiv.inference.stream_kernels") if wanted else None
     if loops is not None:
         less, equal = loops.earlier_counts(codes)
         return less, equal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from rdiv.errors import InputError
 from rdiv.inference.prepared import Masks
+from rdiv.parallel.loops import compiled_loops
 from rdiv.row_blocks import cut
 
 __all__ = [
@@ -35,6 +37,20 @@ _TURNED_BYTES = 1 << 20
 _FEW, _MANY = 2, 300
 _TILE_ROWS = 1 << 15
 _SINGLE_ROWS, _MOST_SINGLE, _SINGLE_NUMBERS = 1 << 9, 1 << 16, 1 << 14
+
+LOOPS = "rdiv.inference.packed_kernels"
+
+FEWEST_MASKS = 100
+"""Masks from which on tables of the sums of all subsets of a few rows pay."""
+
+LOADED_FROM = 1 << 31
+"""Products in single precision after which a process loads compiled loops for them.
+
+Loading takes a few tenths of a second and saves a fortieth for every so many products: a process
+that has made these is likely to make many more.
+"""
+
+_made = [0]
 
 
 class Tiled(Protocol):
@@ -83,6 +99,13 @@ def masked_sums(masks: Masks, columns: Tiled) -> NDArray[np.float64]:
 def _single_sums(masks: Masks, columns: NDArray[np.float32]) -> NDArray[np.float64]:
     """`masked_sums` of `rounded` columns, in half the time: no sum over a tile is rounded."""
     (b, n), m = masks.shape, columns.shape[1]
+    if b >= FEWEST_MASKS and (loops := _loops(b * n * m)) is not None:
+        octets = np.packbits(masks, axis=1)
+        octets = np.pad(octets, ((0, 0), (0, -octets.shape[1] % 4)))
+        padded = np.zeros((8 * octets.shape[1], -(-m // 8) * 8), dtype=np.float32)
+        padded[:n, :m] = columns
+        found: NDArray[np.float64] = loops.exact_sums(octets, padded, _SINGLE_ROWS // 8)
+        return found[:, :m]
     buffer = np.empty((b, min(n, _SINGLE_ROWS)), dtype=np.float32)
     sums = np.zeros((b, m))
     for rows in cut(n, _SINGLE_ROWS):
@@ -90,6 +113,12 @@ def _single_sums(masks: Masks, columns: NDArray[np.float32]) -> NDArray[np.float
         np.copyto(floats, masks[:, rows])
         sums += floats @ columns[rows]
     return sums
+
+
+def _loops(products: int) -> ModuleType | None:
+    """Compiled loops, once there is enough to do; they change no bit of an exact sum."""
+    _made[0] += products
+    return compiled_loops(LOOPS) if _made[0] >= LOADED_FROM else None
 
 
 def masked_moments(masks: Masks, numbers: Tiled) -> NDArray[np.float64]:

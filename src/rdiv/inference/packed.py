@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.inference.masked_sums import masked_sums
+from rdiv.inference.masked_sums import FEWEST_MASKS, LOOPS, masked_sums
 from rdiv.inference.masks import bernoulli_words
 from rdiv.inference.prepared import Masks
+from rdiv.parallel.loops import compiled_loops
 from rdiv.row_blocks import cut
 
 __all__ = ["KeptMasks", "PackedMasks", "packed_subsets", "packed_sums"]
@@ -23,7 +22,6 @@ _SPARE = 1.25  # more places are tried than are expected to be needed, so that a
 _AT_LEAST = 24
 _MASKS_AT_ONCE = 256
 _MOST_TABLED = 64  # columns
-_FEWEST_MASKS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +121,7 @@ def packed_subsets(
     octets = np.ascontiguousarray(octets[:, : -(-n // 8)])
     if n % 8:
         octets[:, -1] &= np.uint8(0xFF << (8 - n % 8) & 0xFF)
-    kernels = _kernels() if compiled else None
+    kernels = compiled_loops(LOOPS) if compiled else None
     count = _count_bits if kernels is None else kernels.count
     flip = _flip if kernels is None else kernels.flip
     surplus = count(octets) - counts
@@ -150,8 +148,8 @@ def packed_sums(
     >>> print(packed_sums(masks, np.array([[1.0, 1.0], [2.0, 4.0], [4.0, 16.0]])))
     [[ 5. 17.]]
     """
-    m, kernels = columns.shape[1], _kernels() if compiled else None
-    if kernels is None or m > _MOST_TABLED or len(masks.octets) < _FEWEST_MASKS:
+    m, kernels = columns.shape[1], compiled_loops(LOOPS) if compiled else None
+    if kernels is None or m > _MOST_TABLED or len(masks.octets) < FEWEST_MASKS:
         blocks = [masked_sums(block, columns) for block in masks.blocks(_MASKS_AT_ONCE)]
         return np.concatenate(blocks)
     sums: NDArray[np.float64]
@@ -200,13 +198,3 @@ def _flip(
         np.bitwise_xor.at(octets[row], octet[fits], bit[fits])
         surplus[row] -= np.sign(surplus[row]) * len(fits)
         start = end
-
-
-@lru_cache(maxsize=1)
-def _kernels() -> Any:
-    """The compiled loops, or None where numba is not installed (the `fast` extra)."""
-    try:
-        from rdiv.inference import packed_kernels
-    except ImportError:
-        return None
-    return packed_kernels

@@ -8,7 +8,7 @@ import numpy as np
 
 from rdiv.parallel.compiled import compiled
 
-__all__ = ["count", "flip", "pair_sums", "single_sums", "table_sums"]
+__all__ = ["count", "exact_sums", "flip", "pair_sums", "single_sums", "table_sums"]
 
 
 @compiled
@@ -45,9 +45,9 @@ def flip(octets: Any, rows: Any, surplus: Any, places: Any, ends: Any) -> None:
 
 @compiled
 def fill(table: Any, rows: Any) -> None:
-    """Sums of all subsets of eight rows, each at the byte that names the subset."""
-    for bit in range(8):
-        row = rows[7 - bit]
+    """Sums of all subsets of some rows, each at the bits that name the subset."""
+    for bit in range(len(rows)):
+        row = rows[len(rows) - 1 - bit]
         for value in range(1 << bit):
             less, more = table[value], table[value + (1 << bit)]
             for j in range(len(row)):
@@ -132,4 +132,36 @@ def table_sums(octets: Any, columns: Any) -> Any:
                 found = table[g - begin, octets[row, g]]
                 for j in range(m):
                     own[j] += found[j]
+    return sums
+
+
+@compiled
+def exact_sums(octets: Any, columns: Any, tile: int) -> Any:
+    """Sums of many columns in single precision, by tables of four rows; `tile` bytes are exact.
+
+    The sums of eight tables are added in one loop, which leaves the fewest loads and stores. The
+    number of bytes must be a multiple of four.
+    """
+    b, width = octets.shape
+    m = columns.shape[1]
+    sums = np.zeros((b, m))
+    parts = np.zeros((b, m), np.float32)
+    table = np.zeros((8, 16, m), np.float32)
+    for begin in range(0, width, 4):
+        for g in range(8):
+            fill(table[g], columns[8 * begin + 4 * g : 8 * begin + 4 * g + 4])
+        for row in range(b):
+            part, own = parts[row], octets[row, begin : begin + 4]
+            s, t = table[0, own[0] >> 4], table[1, own[0] & 15]
+            u, v = table[2, own[1] >> 4], table[3, own[1] & 15]
+            w, x = table[4, own[2] >> 4], table[5, own[2] & 15]
+            y, z = table[6, own[3] >> 4], table[7, own[3] & 15]
+            for j in range(m):
+                part[j] += ((s[j] + t[j]) + (u[j] + v[j])) + ((w[j] + x[j]) + (y[j] + z[j]))
+        if (begin + 4) % tile == 0 or begin + 4 == width:
+            for row in range(b):
+                whole, part = sums[row], parts[row]
+                for j in range(m):
+                    whole[j] += part[j]
+                    part[j] = 0.0
     return sums

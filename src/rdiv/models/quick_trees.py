@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
-from types import ModuleType
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rdiv.parallel.loops import compiled_loops
 
 __all__ = ["QuickTrees"]
 
@@ -65,7 +66,7 @@ class QuickTrees:
     def _scores(self, x: Floats, method: str) -> Floats | None:
         """Sums over all trees, ``(n, k)``; None where the estimator itself is to predict."""
         trees = getattr(self.estimator, "n_iter_", 0)
-        if len(x) * trees < FEWEST_STEPS or _kernels() is None:
+        if len(x) * trees < FEWEST_STEPS or compiled_loops("rdiv.models.tree_kernels") is None:
             return None
         if self._forest is None:
             return None
@@ -102,7 +103,7 @@ class Forest:
 
     def scores(self, x: Floats) -> Floats:
         """Sums of the leaves that rows reach, ``(n, d) -> (n, k)``."""
-        kernels = _kernels()
+        kernels = compiled_loops("rdiv.models.tree_kernels")
         assert kernels is not None
         sums = np.tile(self.start, (len(x), 1))
         nodes = self.feature, self.threshold, self.missing, self.child, self.value
@@ -158,13 +159,3 @@ def _chances(scores: Floats) -> Floats:
     chances[:, 1] = expit(scores[:, 0])
     chances[:, 0] = 1 - chances[:, 1]
     return chances
-
-
-@cache
-def _kernels() -> ModuleType | None:
-    """The compiled loops, or None where numba is missing (the `fast` extra)."""
-    try:
-        from rdiv.models import tree_kernels
-    except ImportError:
-        return None
-    return tree_kernels
