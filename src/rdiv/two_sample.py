@@ -30,6 +30,7 @@ from rdiv.inference.reach import check_reach
 from rdiv.inference.reference_part import reference_part, rows_to_compare
 from rdiv.models import BY_NAME as MODELS
 from rdiv.models import Model
+from rdiv.models.cross_fit import PlannedFits
 from rdiv.models.protocol import (
     FittedModel,
     fit_model,
@@ -259,6 +260,7 @@ def run_model_tests(
     looked: LookedAt | None = None,
     keep: bool = False,
     last: bool = False,
+    planned: PlannedFits | None = None,
 ) -> tuple[dict[str, TwoSampleResult], dict[str, Prepared]]:
     """R-div, score and omnibus of one model, from one fit and the same permutations.
 
@@ -266,10 +268,13 @@ def run_model_tests(
     the numbers per row are returned with them. Where only some rows are looked at, score has the
     gradients of those, and the masks of all rows restricted to them. With `keep` r-div keeps the
     permutations. With `last` no rows in partitions are chosen by their keys any more, so that most
-    keys are let go before the losses need memory.
+    keys are let go before the losses need memory. Fits that were `planned` are not planned again.
     """
     pool = pooled.pool
-    fitted = fit_model(model, pool, pooled.stream("fit"), fit_rows=fit_rows)
+    if planned is None:
+        fitted = fit_model(model, pool, pooled.stream("fit"), fit_rows=fit_rows)
+    else:
+        fitted = planned.fit()
     fitted_again = gradients_of(fitted) is not None and residuals_of(fitted) is None
     if last and not fitted_again and isinstance(pool.rows, PartitionedRows):
         pool.rows.table.forget_keys()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from tests.comparison.conftest import Deployed, FirstColumn, X, quick, regression, run
 
+from rdiv.models import Boosting
 from rdiv.results import SCHEMA
 
 KEYS = {
@@ -62,10 +64,24 @@ class TestTheDocument:
         assert list(alone["results"]) == ["in-use"]
         assert alone["labels"] is None
 
-    def test_the_same_seed_gives_the_same_bytes_for_any_jobs(self) -> None:
-        pair = regression(n_p=100)
-        texts = {run(*pair, model="ridge", n_jobs=n).to_json() for n in (None, 1, 2)}
+    @pytest.mark.parametrize("model", ["ridge", "boosting"])
+    def test_the_same_seed_gives_the_same_bytes_for_any_jobs(self, model: str) -> None:
+        pair = regression(n_p=120)
+        texts = {run(*pair, model=model, n_jobs=n).to_json() for n in (None, 1, 2)}
         assert len(texts) == 1
+
+    @pytest.mark.parametrize("jobs", [1, 2])
+    def test_every_fit_is_made_once(self, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
+        """The shared model in three draws of five folds, that in use once and without its rows."""
+        sizes, plain = [], Boosting.fit
+
+        def counted(model: Boosting, pool: Any, rng: Any) -> Any:
+            sizes.append(len(pool))
+            return plain(model, pool, rng)
+
+        monkeypatch.setattr(Boosting, "fit", counted)
+        run(*regression(n_p=120), model="boosting", n_jobs=jobs)
+        assert sorted(sizes) == sorted(15 * [160] + [60] + 3 * [40])
 
     def test_order_of_rows_does_not_matter(self) -> None:
         (x, y), current = regression(n_p=100)

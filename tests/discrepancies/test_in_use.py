@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +89,20 @@ def test_rows_that_change_sides_change_no_loss_by_one_bit(model: str, table: boo
     again = np.flatnonzero(second.is_p & (second.places < 30))
     assert part.tolist() == again.tolist()
     assert losses(model, first, part).tobytes() == losses(model, second, again).tobytes()
+
+
+def test_fits_that_begin_early_are_the_same() -> None:
+    pooled = pooled_pair(60, 40)
+    split = split_reference(pooled, 0.5)
+    test = InUse(as_model("boosting"), n_jobs=2)
+    early, late = split.learned(test), split.learned(test)
+    early.begin_left_out()
+    assert early.left_out is not None
+    assert late.left_out is not None
+    own = early.left_out.losses(early.trained)
+    assert np.array_equal(own, late.left_out.losses(late.trained))
+    again = pickle.loads(pickle.dumps(early))  # no thread is left in it
+    assert np.array_equal(again.left_out.losses(again.trained), own)
 
 
 def test_part_a_depends_on_the_reference_alone() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from rdiv.drivers.column_paths import Matrix
 from rdiv.models.boosting import FEW_BINS, MANY_COLUMNS
 from rdiv.models.cross_fit import fold_of_rows, fold_units
 from rdiv.models.quick_trees import QuickTrees
+from rdiv.parallel.spreading import block_by_block
 from rdiv.row_blocks import cut
 from rdiv.samples.pool import Pool
 
@@ -103,7 +105,8 @@ def density_ratio(
     best, chance = _surprise(np.full(len(judged), share), current[judged]), None
     fits: list[Any] = []
     for make in (_logistic, _trees) if features.shape[1] <= MOST_COLUMNS else (_logistic,):
-        found = [_fit(make, features, is_p, fold != k, rng) for k in range(int(fold.max()) + 1)]
+        drawn = [_draw(make, fold != k, rng) for k in range(int(fold.max()) + 1)]
+        found = list(block_by_block(partial(_fit, features, is_p), drawn))
         own = _chances(found, features, fold, judged)
         surprise = _surprise(own, current[judged])
         if surprise < best:
@@ -124,20 +127,21 @@ def _surprise(chance: Floats, current: Floats) -> float:
     return float(-np.mean(np.log(np.where(current == 1, chance, 1 - chance))))
 
 
-def _fit(
-    make: Callable[[int], Any],
-    features: Matrix,
-    is_p: NDArray[np.bool_],
-    others: NDArray[np.bool_],
-    rng: np.random.Generator,
-) -> Any:
-    """A classifier of the samples, fitted to some of the rows outside of a fold."""
+def _draw(
+    make: Callable[[int], Any], others: NDArray[np.bool_], rng: np.random.Generator
+) -> tuple[NDArray[np.intp], Any]:
+    """Some of the rows outside of a fold, and a classifier that is to be fitted to them."""
     rows = rng.permutation(np.flatnonzero(others))[:MOST_ROWS]
-    model = make(int(rng.integers(2**31)))
-    if features.shape[1] > MANY_COLUMNS and hasattr(model, "max_bins"):
+    return rows, make(int(rng.integers(2**31)))
+
+
+def _fit(features: Matrix, is_p: NDArray[np.bool_], rows: NDArray[np.intp], model: Any) -> Any:
+    """A classifier of the samples, fitted to some rows."""
+    of_trees = hasattr(model, "max_bins")
+    if of_trees and features.shape[1] > MANY_COLUMNS:
         model.set_params(max_bins=FEW_BINS)
     fitted = model.fit(features[rows], ~is_p[rows])
-    return QuickTrees(fitted) if make is _trees else fitted
+    return QuickTrees(fitted) if of_trees else fitted
 
 
 def _chances(

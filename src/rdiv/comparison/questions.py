@@ -20,6 +20,7 @@ from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Prepared
 from rdiv.inference.widened import LossShape, loss_shape
 from rdiv.models import CrossFit, Model
+from rdiv.models.cross_fit import PlannedFits
 from rdiv.models.protocol import (
     FittedModel,
     fit_model,
@@ -28,7 +29,9 @@ from rdiv.models.protocol import (
     is_held_out,
     loss_name,
     most_rows,
+    runs_in_threads,
 )
+from rdiv.parallel.workers import useful_jobs
 from rdiv.results import TwoSampleResult
 from rdiv.row_blocks import gathered
 from rdiv.samples.pooled import LookedAt
@@ -209,19 +212,22 @@ def ask(
     """
     used, shared = models.settled(pooled.pool)
     notes = dict(models.notes)
+    planned = None if shared is None or is_given(used) else _begun(shared, pooled)
     in_use, results = _ask_in_use(
         used, pooled, settings, train_share, notes, said=models.used_notes,
         fit_rows=models.fit_rows,
     )  # fmt: skip
     trained = None if in_use is None else in_use.fitted
-    partly = drivers and looked is not None and not looked.whole
-    if partly and isinstance(trained, TrainedOnReference):
-        _ = trained.left_out  # its rows come and go before gradients need memory
+    if drivers and isinstance(trained, TrainedOnReference):
+        if looked is not None and not looked.whole:
+            _ = trained.left_out  # its rows come and go before gradients need memory
+        elif planned is not None and pooled.pool.strata is None and not pooled.pool.is_images:
+            trained.begin_left_out()  # its losses split the gap
     together, score, same = None, None, False
     if shared is not None:
         found, prepared = run_model_tests(
             shared, pooled, settings, notes=models.notes, fit_rows=models.fit_rows, looked=looked,
-            keep=in_use is None, last=last,
+            keep=in_use is None, last=last, planned=planned,
         )  # fmt: skip
         results |= found
         loss = loss_name(shared, pooled.pool)
@@ -235,6 +241,17 @@ def ask(
         if same and has_own_scale(shared, pooled.pool):
             same, notes["retraining"] = False, OWN_SCALE
     return Answers(in_use, together, score, results, notes, same)
+
+
+def _begun(shared: Model, pooled: PooledSamples) -> PlannedFits | None:
+    """The fits of the shared model, begun beside those of the model in use; None if they wait."""
+    if not isinstance(shared, CrossFit) or not runs_in_threads(shared.model):
+        return None
+    if pooled.pool.in_partitions or useful_jobs(shared.n_jobs) == 1:
+        return None
+    planned = shared.planned(pooled.pool, pooled.stream("fit"))
+    planned.begin()
+    return planned
 
 
 def limited_fits(models: Models, pooled: PooledSamples, answers: Answers) -> dict[str, Any]:

@@ -15,7 +15,13 @@ from rdiv.errors import InputError
 from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Prepared
 from rdiv.models.adapters import as_model, losses_of_predictions
-from rdiv.models.cross_fit import CrossFit, FittedCrossFit, by_fold, fold_units
+from rdiv.models.cross_fit import (
+    CrossFit,
+    FittedCrossFit,
+    PlannedFits,
+    by_fold,
+    fold_units,
+)
 from rdiv.models.protocol import (
     FittedModel,
     Model,
@@ -256,6 +262,11 @@ class TrainedOnReference:
         often = np.bincount(self.trained.first_copy, minlength=len(self.trained))
         return rows[often[self.trained.first_copy[at]] <= MOST_COPIES]
 
+    def begin_left_out(self) -> None:
+        """Begin the fits that leave rows out beside other work, if threads can make them."""
+        if self._planned is not None:
+            self._planned.begin()
+
     @cached_property
     def left_out(self) -> FittedCrossFit | None:
         """Fits that each leave a part of A out; None where A is too small for them."""
@@ -263,11 +274,17 @@ class TrainedOnReference:
             found = self.whole.left_out
             assert self.at is not None
             return None if found is None else found.part(self.at, self.trained)
+        planned = self._planned
+        del vars(self)["_planned"]  # threads that have begun cannot be sent to another process
+        return None if planned is None else planned.fit()
+
+    @cached_property
+    def _planned(self) -> PlannedFits | None:
         folds = min(FOLDS, len(fold_units(self.trained)))
         if folds < 2:
             return None
         folded = CrossFit(self.model, folds, self.n_jobs, repeats=1, fit_rows=self.fit_rows)
-        return folded.fit(self.trained, self.rng)
+        return folded.planned(self.trained, self.rng)
 
 
 def predictions_by(

@@ -31,8 +31,9 @@ from rdiv.models.protocol import (
     task_of,
 )
 from rdiv.names import spelled
+from rdiv.parallel.later import Later
 from rdiv.parallel.threads import one_thread
-from rdiv.parallel.workers import in_processes, in_threads, useful_jobs
+from rdiv.parallel.workers import in_processes, useful_jobs
 from rdiv.progress import counting
 from rdiv.row_blocks import cut
 from rdiv.samples.fitting_rows import folds_by_key, pool_rows_to_fit, unit_keys
@@ -40,7 +41,15 @@ from rdiv.samples.pool import Pool
 from rdiv.samples.row_keys import places_among
 from rdiv.samples.row_passes import BLOCK, row_by_row
 
-__all__ = ["CrossFit", "FittedCrossFit", "by_fold", "fold_draws", "fold_of_rows", "fold_units"]
+__all__ = [
+    "CrossFit",
+    "FittedCrossFit",
+    "PlannedFits",
+    "by_fold",
+    "fold_draws",
+    "fold_of_rows",
+    "fold_units",
+]
 
 MOST_DRAWS = 3
 """Most draws of the folds of one pool."""
@@ -119,57 +128,46 @@ class CrossFit:
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedCrossFit:
         """Draw the folds and fit one model for each; of a small pool, several times."""
+        return self.planned(pool, rng).fit()
+
+    def planned(self, pool: Pool, rng: np.random.Generator) -> PlannedFits:
+        """All fits with their rows and random numbers; they can begin beside other work."""
         most = most_rows(self.model, self.fit_rows)
         if most is not None and len(pool) > most:
-            return self._fit_some(pool, rng, most)
+            return PlannedFits(self.folds, (self._of_some(pool, rng, most),))
         draws = self.repeats
         if draws is None:
             draws = fold_draws(len(pool), prod(pool.rows.shape[1:]))
-        with counting("fold", draws * self.folds) as at:
-            first = self._drawn(pool, rng, at, 0)
-            others = [
-                self._drawn(pool, own, at, place * self.folds)
-                for place, own in enumerate(rng.spawn(draws - 1), 1)
-            ]
-        return replace(first, others=tuple(others))
+        first = self._drawn(pool, rng)
+        others = [self._drawn(pool, own) for own in rng.spawn(draws - 1)]
+        return PlannedFits(self.folds, (first, *others))
 
-    def _drawn(
-        self, pool: Pool, rng: np.random.Generator, at: Callable[[int], None], done: int
-    ) -> FittedCrossFit:
-        """One draw of the folds, with the models of all of them."""
+    def _drawn(self, pool: Pool, rng: np.random.Generator) -> _PlannedDraw:
+        """One draw of the folds, with the fits of all of them."""
         fold = fold_of_rows(pool, self.folds, rng)
-        fits = self._fits(pool.at_hand(), fold, rng, at, done)
-        return FittedCrossFit(fits, fold, self.model, pool, rng.spawn(1)[0])
+        fits = self._fits(pool.at_hand(), fold, rng)
+        return _PlannedDraw(fits, fold, self.model, pool, rng.spawn(1)[0])
 
-    def _fit_some(self, pool: Pool, rng: np.random.Generator, most: int) -> FittedCrossFit:
-        """Models of folds that keys name, fitted to some rows."""
+    def _of_some(self, pool: Pool, rng: np.random.Generator, most: int) -> _PlannedDraw:
+        """Fits of folds that keys name, to some rows."""
         keys, rows = pool.first_words(), pool_rows_to_fit(pool, most)
         units = keys if pool.groups is None else unit_keys(np.asarray(keys), pool.groups)
         fold = folds_by_key(units, self.folds)
         _check_folds(fold[rows], self.folds)
         fitted_to = pool.take(rows)
-        with counting("fold", self.folds) as at:
-            fits = self._fits(fitted_to.at_hand(), fold[rows], rng, at, 0)
-        stream = rng.spawn(1)[0]
-        return FittedCrossFit(fits, fold, self.model, pool, stream, fitted_to=fitted_to)
+        fits = self._fits(fitted_to.at_hand(), fold[rows], rng)
+        return _PlannedDraw(fits, fold, self.model, pool, rng.spawn(1)[0], fitted_to)
 
     def _fits(
-        self,
-        pool: Pool,
-        fold: NDArray[np.intp],
-        rng: np.random.Generator,
-        at: Callable[[int], None],
-        done: int,
-    ) -> tuple[FittedModel, ...]:
-        """A model for each fold, fitted to all others."""
+        self, pool: Pool, fold: NDArray[np.intp], rng: np.random.Generator
+    ) -> Later[FittedModel] | _InProcesses:
+        """For each fold the fit to all others."""
         tasks = list(enumerate(rng.spawn(self.folds)))
         jobs = useful_jobs(self.n_jobs, self.folds)
         shared = (self.model, pool.settled() if self._reads_numbers else pool, fold)
         if jobs > 1 and not runs_in_threads(self.model):
-            found = dict(in_processes(_fit, shared, iter(tasks), jobs))
-            return tuple(found[k] for k in range(self.folds))
-        fits = in_threads(partial(_fit, shared), [(task,) for task in tasks], jobs)
-        return tuple(self._counted(fits, at, done))
+            return _InProcesses(shared, tasks, jobs)
+        return Later(partial(_fit, shared), [(task,) for task in tasks], jobs)
 
     @property
     def _reads_numbers(self) -> bool:
@@ -178,13 +176,61 @@ class CrossFit:
 
         return type(self.model) in BY_NAME.values()
 
-    def _counted(
-        self, fits: Iterator[tuple[int, FittedModel]], at: Callable[[int], None], done: int
-    ) -> Iterator[FittedModel]:
-        """The fits, each counted before it begins."""
-        for k in range(self.folds):
-            at(done + k + 1)
-            yield next(fits)[1]
+
+@dataclass(frozen=True, eq=False)
+class PlannedFits:
+    """The fits of all folds, in one draw of them or several, before they are made."""
+
+    folds: int
+    draws: tuple[_PlannedDraw, ...]
+
+    def begin(self) -> None:
+        """Begin with those that threads can make beside other work."""
+        if isinstance(self.draws[0].fits, Later):
+            self.draws[0].fits.begin()
+
+    def fit(self) -> FittedCrossFit:
+        """Make the fits, or wait for those that have begun."""
+        with counting("fold", len(self.draws) * self.folds) as at:
+            first, *others = [
+                draw.fitted(at, place * self.folds) for place, draw in enumerate(self.draws)
+            ]
+        return replace(first, others=tuple(others))
+
+
+@dataclass(frozen=True, eq=False)
+class _PlannedDraw:
+    """One draw of the folds; see `FittedCrossFit`."""
+
+    fits: Later[FittedModel] | _InProcesses
+    fold: NDArray[np.intp]
+    model: Model
+    pool: Pool
+    rng: np.random.Generator
+    fitted_to: Pool | None = None
+
+    def fitted(self, at: Callable[[int], None], done: int) -> FittedCrossFit:
+        """The models of all folds, each counted before it is waited for."""
+        found, results = [], self.fits.results()
+        for place in range(len(self.fits.tasks)):
+            at(done + place + 1)
+            found.append(next(results))
+        return FittedCrossFit(
+            tuple(found), self.fold, self.model, self.pool, self.rng, fitted_to=self.fitted_to
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _InProcesses:
+    """Fits of models that no thread may make, in worker processes."""
+
+    shared: tuple[Model, Pool, NDArray[np.intp]]
+    tasks: list[tuple[int, np.random.Generator]]
+    jobs: int
+
+    def results(self) -> Iterator[FittedModel]:
+        """The fits in the order of the folds."""
+        return in_processes(_fit, self.shared, iter(self.tasks), self.jobs, ordered=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -482,9 +528,9 @@ def _check_folds(fold: NDArray[np.intp], folds: int) -> None:
 
 def _fit(
     shared: tuple[Model, Pool, NDArray[np.intp]], task: tuple[int, np.random.Generator]
-) -> tuple[int, FittedModel]:
-    """The number of a fold, and the model fitted to all rows that are not in it."""
+) -> FittedModel:
+    """The model fitted to all rows that are not in a fold."""
     (model, pool, fold), (k, stream) = shared, task
     with one_thread():
         # Rows are copied when their turn comes: all folds at once would be several pools.
-        return k, fit_model(model, pool.take(np.flatnonzero(fold != k)), stream)
+        return fit_model(model, pool.take(np.flatnonzero(fold != k)), stream)
