@@ -11,9 +11,11 @@ permutation. `benchmarks/studies/published_peers.py` holds them against publishe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,19 +56,50 @@ def kernels(x: Floats, bandwidths: int) -> Iterator[NDArray[np.floating[Any]]]:
             yield gram
 
 
-def mmds(x: Floats, bandwidths: int) -> list[tuple[Callable[[Masks], Floats], float]]:
-    """For every kernel its unbiased MMD of masks, and the root of its sum of squares.
+class KernelMmds:
+    """Unbiased MMDs of all kernels of a pool; what was asked once is remembered.
 
+    Parameters
+    ----------
+    x : (n, d) array
+    bandwidths : int
+
+    Notes
+    -----
     A constant that is taken from all pairs of different rows changes no MMD, but less is lost to
     single precision.
     """
-    found = []
-    for gram in kernels(x, bandwidths):
-        n = len(gram)
-        root = float(np.sqrt(np.square(gram).sum(dtype=np.float64))) or 1.0
-        gram -= gram.sum(dtype=np.float64) / (n * (n - 1))
-        found.append((unbiased_mmd(gram), root))  # sets the diagonal to 0 again
-    return found
+
+    def __init__(self, x: Floats, bandwidths: int) -> None:
+        found, roots = [], []
+        for gram in kernels(x, bandwidths):
+            n = len(gram)
+            roots.append(float(np.sqrt(np.square(gram).sum(dtype=np.float64))) or 1.0)
+            gram -= gram.sum(dtype=np.float64) / (n * (n - 1))
+            found.append(unbiased_mmd(gram))  # sets the diagonal to 0 again
+        self.mmds, self.roots = found, np.array(roots)
+        """Roots of the sums of squares of every kernel, ``(k,)``."""
+        self._known: dict[bytes, Floats] = {}
+
+    def __call__(self, masks: Masks) -> Floats:
+        """``(b, n) -> (b, k)``."""
+        asked = hashlib.sha256(np.packbits(masks, axis=1).tobytes()).digest()
+        if asked not in self._known:
+            self._known[asked] = np.stack([mmd(masks) for mmd in self.mmds], axis=1)
+        return self._known[asked]
+
+
+_of_pools: WeakKeyDictionary[Pool, dict[int, KernelMmds]] = WeakKeyDictionary()
+
+
+def mmds_of(pool: Pool, bandwidths: int, who: str) -> KernelMmds:
+    """MMDs of a pool, the same for both tests: in a study each draw is computed once."""
+    of_pool = _of_pools.setdefault(pool, {})
+    if bandwidths not in of_pool:
+        x = pool.matrix()
+        require_finite(x, who=who)
+        of_pool[bandwidths] = KernelMmds(x, bandwidths)
+    return of_pool[bandwidths]
 
 
 def _widths(distances: Floats, number: int) -> Floats:
@@ -75,12 +108,6 @@ def _widths(distances: Floats, number: int) -> Floats:
     low, high = np.quantile(apart, (0.05, 0.95), method="lower")
     low = low or apart.max(initial=0.0) or 1.0
     return np.linspace(low / 2, (high or low) * 2, number)
-
-
-def _inputs(pool: Pool, who: str) -> Floats:
-    x = pool.matrix()
-    require_finite(x, who=who)
-    return x
 
 
 @dataclass(frozen=True)
@@ -111,13 +138,13 @@ class MmdFuse:
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Compute all kernels once."""
         del rng
-        parts = mmds(_inputs(pool, "MMD-FUSE"), self.bandwidths)
+        mmds = mmds_of(pool, self.bandwidths, "MMD-FUSE")
 
         def statistic(masks: Masks) -> Floats:
             n_p = masks.sum(axis=1)
             smaller = np.minimum(n_p, masks.shape[1] - n_p)
             pairs = smaller * (smaller - 1.0)
-            exponents = np.stack([pairs * mmd(masks) / root for mmd, root in parts])
+            exponents = pairs * mmds(masks).T / mmds.roots[:, None]
             if self.released:
                 exponents *= np.sqrt(pairs)
             top = exponents.max(axis=0)
@@ -152,9 +179,5 @@ class MmdAgg:
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Compute all kernels once."""
         del rng
-        parts = mmds(_inputs(pool, "MMDAgg"), self.bandwidths)
-        return Prepared(
-            lambda masks: np.stack([mmd(masks) for mmd, _ in parts], axis=1),
-            combine=min_p,
-            width=len(parts),
-        )
+        mmds = mmds_of(pool, self.bandwidths, "MMDAgg")
+        return Prepared(mmds, combine=min_p, width=len(mmds.roots))

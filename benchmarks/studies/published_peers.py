@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.peers.aggregated_mmd import MmdAgg, mmds
+from benchmarks.peers.aggregated_mmd import KernelMmds, MmdAgg
 
 from rdiv.inference.combining import min_p
 from rdiv.inference.engine import PermutationSettings, permute
@@ -132,15 +132,11 @@ def one_draw(key: dict[str, Any]) -> dict[str, float]:
     stream = np.random.default_rng([key["seed"], list(CELLS).index(key["cell"]), key["draw"]])
     p, q = CELLS[key["cell"]][0].draw(ROWS, stream)
     pooled = pool_samples(p, q, rng=key["draw"])
-    kernels = mmds(pooled.pool.matrix(), MmdAgg().bandwidths)
-    prepared = Prepared(
-        lambda masks: np.stack([mmd(masks) for mmd, _ in kernels], axis=1),
-        combine=min_p,
-        width=len(kernels),
-    )
+    mmds = KernelMmds(pooled.pool.matrix(), MmdAgg().bandwidths)
+    prepared = Prepared(mmds, combine=min_p, width=len(mmds.roots))
     settings = PermutationSettings(ALPHA, key["resamples"])
     null = permute(prepared, pooled.is_p, settings, rng=pooled.stream("masks"))
-    exponents = ROWS * (ROWS - 1) * null.parts / np.array([root for _, root in kernels])
+    exponents = ROWS * (ROWS - 1) * null.parts / mmds.roots
     found = {
         "MMD-FUSE": _soft_maximum(exponents * np.sqrt(ROWS * (ROWS - 1))),
         FORMULA: _soft_maximum(exponents),
