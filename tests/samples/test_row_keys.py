@@ -185,3 +185,18 @@ def test_many_keys_are_sorted_by_shares(
         alike[1:] |= alike[:-1].copy()
         np.testing.assert_array_equal(tied_places(keys, expected, among), np.flatnonzero(alike))
         assert sorted_digest(keys, among) == digest(own, expected)
+
+
+@pytest.mark.parametrize("n", [1, 2, 300])
+@pytest.mark.parametrize("leading", [1, 5, 1 << 20])
+def test_keys_that_begin_alike_are_sorted_to_their_last_bit(
+    monkeypatch: pytest.MonkeyPatch, n: int, leading: int
+) -> None:
+    """First words that agree in their leading 32 bits, or in all: the order of a stable sort."""
+    monkeypatch.setattr(row_keys_module, "_FEWEST_COUNTED", 0)
+    rng = np.random.default_rng(n + leading)
+    first = rng.integers(leading, size=n).astype(np.uint64) << np.uint64(40)
+    first |= rng.integers(3, size=n).astype(np.uint64)
+    keys = np.stack([first, rng.integers(2, size=n).astype(np.uint64)], axis=1)
+    expected = np.lexsort((keys[:, 1], keys[:, 0]))
+    np.testing.assert_array_equal(sorted_places(keys), expected)

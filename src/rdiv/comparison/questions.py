@@ -20,7 +20,7 @@ from rdiv.inference.mean_gaps import mean_gap
 from rdiv.inference.prepared import Prepared
 from rdiv.inference.widened import LossShape, loss_shape
 from rdiv.models import CrossFit, Model
-from rdiv.models.cross_fit import PlannedFits
+from rdiv.models.cross_fit import PlannedFits, plan_fits
 from rdiv.models.protocol import (
     FittedModel,
     fit_model,
@@ -116,6 +116,10 @@ class Answer:
 
     def gap(self) -> tuple[float, float]:
         """Mean loss on current minus that on reference, and its standard error."""
+        return self._gap
+
+    @cached_property
+    def _gap(self) -> tuple[float, float]:
         observed = self.prepared.observe(self.samples.is_p)
         assert observed.gap is not None
         assert observed.error is not None
@@ -249,7 +253,7 @@ def _begun(shared: Model, pooled: PooledSamples) -> PlannedFits | None:
         return None
     if pooled.pool.in_partitions or useful_jobs(shared.n_jobs) == 1:
         return None
-    planned = shared.planned(pooled.pool, pooled.stream("fit"))
+    planned = plan_fits(shared, pooled.pool, pooled.stream("fit"))
     planned.begin()
     return planned
 

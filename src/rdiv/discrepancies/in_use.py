@@ -21,6 +21,7 @@ from rdiv.models.cross_fit import (
     PlannedFits,
     by_fold,
     fold_units,
+    plan_fits,
 )
 from rdiv.models.protocol import (
     FittedModel,
@@ -284,7 +285,7 @@ class TrainedOnReference:
         if folds < 2:
             return None
         folded = CrossFit(self.model, folds, self.n_jobs, repeats=1, fit_rows=self.fit_rows)
-        return folded.planned(self.trained, self.rng)
+        return plan_fits(folded, self.trained, self.rng)
 
 
 def predictions_by(

@@ -159,7 +159,7 @@ def packed_sums(
         padded[: masks.n] = columns
         sums = (kernels.single_sums if m == 1 else kernels.pair_sums)(words, padded)
         return sums
-    padded = np.zeros((8 * masks.octets.shape[1], -(-m // 8) * 8))  # whole vectors are faster
+    padded = np.zeros((8 * masks.octets.shape[1], -(-m // 4) * 4))  # whole vectors are faster
     padded[: masks.n, :m] = columns
     sums = kernels.table_sums(masks.octets, padded)
     return sums[:, :m]

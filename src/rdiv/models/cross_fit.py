@@ -49,6 +49,7 @@ __all__ = [
     "fold_draws",
     "fold_of_rows",
     "fold_units",
+    "plan_fits",
 ]
 
 MOST_DRAWS = 3
@@ -128,10 +129,9 @@ class CrossFit:
 
     def fit(self, pool: Pool, rng: np.random.Generator) -> FittedCrossFit:
         """Draw the folds and fit one model for each; of a small pool, several times."""
-        return self.planned(pool, rng).fit()
+        return self._planned(pool, rng).fit()
 
-    def planned(self, pool: Pool, rng: np.random.Generator) -> PlannedFits:
-        """All fits with their rows and random numbers; they can begin beside other work."""
+    def _planned(self, pool: Pool, rng: np.random.Generator) -> PlannedFits:
         most = most_rows(self.model, self.fit_rows)
         if most is not None and len(pool) > most:
             return PlannedFits(self.folds, (self._of_some(pool, rng, most),))
@@ -175,6 +175,11 @@ class CrossFit:
         from rdiv.models import BY_NAME
 
         return type(self.model) in BY_NAME.values()
+
+
+def plan_fits(model: CrossFit, pool: Pool, rng: np.random.Generator) -> PlannedFits:
+    """All fits of a cross-fit with their rows and random numbers, to begin beside other work."""
+    return model._planned(pool, rng)
 
 
 @dataclass(frozen=True, eq=False)

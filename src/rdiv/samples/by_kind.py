@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rdiv.samples.cells import Cells, column_cells
 from rdiv.samples.columns import InputCells, read_column, seconds_of
 from rdiv.samples.frame_rows import FrameRows
-from rdiv.samples.kinds import column_floats, column_kind
+from rdiv.samples.kinds import column_floats, column_kind, is_empty
 from rdiv.samples.text_components import TextComponents, fit_text
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ COVERED = 0.9
 
 Floats = NDArray[np.float64]
 
+_FEW = 64
 _DAY = 86400.0
 _FEWEST_DATES = 10  # distinct ones, below which a part of a date repeats by accident
 _PERIODS = {"hour": _DAY, "weekday": 7 * _DAY, "month": 366 * _DAY}
@@ -229,8 +230,11 @@ def fit_reading(table: FrameRows) -> Reading:
     numbers: list[_Numbers | _Text] = []
     categories: list[_Category] = []
     empty = []
+    few = table[np.arange(min(len(table), _FEW))]
     for name in table.columns:
-        found = _fit_column(table.get_column(name), name)
+        found: _Numbers | _Text | _Category | None = _Numbers(name)
+        if not _holds_numbers(few.get_column(name)):  # else one value is enough to know it
+            found = _fit_column(table.get_column(name), name)
         if found is None:
             empty.append(name)
         elif isinstance(found, _Category):
@@ -240,14 +244,19 @@ def fit_reading(table: FrameRows) -> Reading:
     return Reading(tuple(numbers), tuple(categories), tuple(empty))
 
 
-def _fit_column(column: Column, name: str) -> _Numbers | _Text | _Category | None:
+def _holds_numbers(column: Column) -> bool:
+    """Whether these are numbers or booleans, and not all of them missing."""
     import narwhals.stable.v2 as nw
 
-    kind = column_kind(column)
-    if kind == "empty":
-        return None
-    if kind == "number" and (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+    plain = column.dtype.is_numeric() or column.dtype == nw.Boolean
+    return bool(plain and not is_empty(column))
+
+
+def _fit_column(column: Column, name: str) -> _Numbers | _Text | _Category | None:
+    if _holds_numbers(column):
         return _Numbers(name)
+    if column_kind(column) == "empty":
+        return None
     found = read_column(column, name)
     if found.kind != "text":
         return _Numbers(name, _parts_that_vary(found))
