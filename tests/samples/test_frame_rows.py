@@ -14,6 +14,7 @@ import pytest
 
 import rdiv
 from rdiv.models.corrections import linear_correction
+from rdiv.samples import frame_rows
 from rdiv.samples import rows as kinds
 from rdiv.samples.frame_rows import FrameRows
 from rdiv.samples.frames import as_frame
@@ -142,3 +143,17 @@ def test_moving_rows_between_samples_changes_no_number_of_a_large_table() -> Non
     )
     assert pool.numbers().tobytes() == other.numbers().tobytes()
     assert pool.x.equals(other.x)
+
+
+@pytest.mark.parametrize(
+    "order", [[1, 2, 3], [0, 1, 2, 3, 4], [3, 1, 2], [1, 1, 2], [4], [0, 4], [], [4, 3, 2, 1, 0]]
+)
+@pytest.mark.parametrize("sparse", [1, 4])
+def test_rows_of_a_stretch_are_those_asked_for(
+    frame: Any, order: list[int], sparse: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frame_rows, "_SPARSE", sparse)
+    rows = FrameRows(frame, np.array(order, dtype=np.intp))
+    for name, values in COLUMNS.items():
+        found = [None if value != value else value for value in rows.get_column(name).to_list()]
+        assert found == [values[place] for place in order]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
@@ -122,3 +123,14 @@ def test_require_finite_counts_and_names_columns() -> None:
         require_finite(x, who="gmm")
     with pytest.raises(ValueError, match="got 2"):
         require_finite(np.array([[[np.nan, 1.0]], [[np.inf, 1.0]]]), who="pca")
+
+
+def test_keys_of_parts_are_gathered_late_and_sent_alone() -> None:
+    pooled = pool_samples(np.arange(8.0)[:, None], np.arange(100.0, 106.0)[:, None], rng=0)
+    part = pooled.pool.take(np.array([9, 2, 5])).take(np.array([2, 0]))
+    expected = pooled.pool.keys[[5, 9]]
+    sent = pickle.loads(pickle.dumps(part))
+    for own in (part, sent):
+        np.testing.assert_array_equal(own.keys, expected)
+        np.testing.assert_array_equal(own.keys_of(np.array([1])), expected[1:])
+    assert sent.known_keys.whole.shape == (2, 2)  # not those of all rows

@@ -191,10 +191,12 @@ class Reading:
     def apply(self, table: FrameRows) -> ColumnsByKind:
         """Rows of any table with these columns, in any order."""
         n, there = len(table), set(table.columns)
-        numbers, start = np.full((n, len(self.names)), np.nan), 0
+        numbers, start = np.empty((n, len(self.names))), 0
         for column in self.numbers:
             stop = start + len(column.names)
-            if column.column in there and stop > start:
+            if column.column not in there:
+                numbers[:, start:stop] = np.nan
+            elif stop > start:
                 numbers[:, start:stop] = column.read(table.get_column(column.column))
             start = stop
         codes = np.zeros((n, len(self.categories)), dtype=np.int16)

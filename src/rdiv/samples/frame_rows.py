@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["FlatFrame", "FrameRows", "as_table"]
 
 _SMALL, _MANY_COLUMNS = 1 << 20, 100
+_SPARSE = 4  # rows of a stretch for each that is wanted, beyond which it is not cut out
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,27 @@ class FrameRows:
         if self._picked is not None:
             return self._picked.get_column(name)
         column = self.flat.wrapped.get_column(name)
-        return column if self.order is None else column[self.order]
+        if self.order is None:
+            return column
+        stretch, inside = self._stretch
+        column = column[stretch]
+        return column if inside is None else column[inside]
+
+    @cached_property
+    def _stretch(self) -> tuple[slice, NDArray[np.intp] | None]:
+        """A stretch of the frame that holds these rows, and their places in it; None: all of it.
+
+        Rows that lie close together are gathered from few pieces of a frame, in no time if they
+        are all of a stretch.
+        """
+        order = self.order
+        assert order is not None
+        low, high = (int(order.min()), int(order.max()) + 1) if len(order) else (0, 0)
+        if high - low > _SPARSE * len(order):
+            return slice(None), order
+        inside = order - low
+        whole = len(order) == high - low and bool((inside[1:] > inside[:-1]).all())
+        return slice(low, high), None if whole else inside
 
     @cached_property
     def _picked(self) -> Frame | None:

@@ -39,6 +39,22 @@ _FEW = 1000
 
 
 @dataclass(frozen=True, eq=False)
+class _PickedKeys:
+    """Keys of some rows of a pool, gathered when somebody asks for them: few parts need theirs."""
+
+    whole: Keys | _PickedKeys
+    places: NDArray[np.intp] | None
+
+    @cached_property
+    def keys(self) -> Keys:
+        whole = self.whole.keys if isinstance(self.whole, _PickedKeys) else self.whole
+        return whole if self.places is None else gathered(whole, self.places)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _PickedKeys, (self.keys, None)  # to another process go no other rows
+
+
+@dataclass(frozen=True, eq=False)
 class Pool:
     """Rows without origin.
 
@@ -79,7 +95,7 @@ class Pool:
     classes: NDArray[Any] | None = None
     prediction: NDArray[Any] | None = None
     loss: NDArray[np.float64] | None = None
-    known_keys: Keys | None = field(default=None, repr=False)
+    known_keys: Keys | _PickedKeys | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", as_rows(self.rows))
@@ -158,7 +174,7 @@ class Pool:
             strata=pick(self.strata),
             prediction=pick(self.prediction),
             loss=pick(self.loss),
-            known_keys=pick(self.known_keys),
+            known_keys=None if self.known_keys is None else _PickedKeys(self.known_keys, places),
         )
 
     def numbers(self) -> NDArray[np.floating]:
@@ -235,7 +251,11 @@ class Pool:
         """Hash of some rows, or of all; those in partitions are copied, so ask for few."""
         if isinstance(self.rows, PartitionedRows):
             return self.rows.whole_keys(rows)
-        known = self._content_keys if self.known_keys is None else self.known_keys
+        known = self.known_keys
+        if isinstance(known, _PickedKeys):
+            known = known.keys
+        elif known is None:
+            known = self._content_keys
         return known if rows is None else known[rows]
 
     def digest_of(self, rows: NDArray[np.intp]) -> int:
