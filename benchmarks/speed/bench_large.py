@@ -120,8 +120,9 @@ def main() -> None:
         report("peak, MB", peak, "<= 1200" if large else None)
         if given.one_job:
             return
-        two = run(folder, 2)[4]
+        *_, two, peak = run(folder, 2)
         show("read and compare, two jobs", two)
+        report("peak with two jobs, MB", peak)
         report("one job / two jobs, wall", whole.wall / two.wall, ">= 1.45" if large else None)
 
 

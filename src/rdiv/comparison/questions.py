@@ -116,10 +116,6 @@ class Answer:
 
     def gap(self) -> tuple[float, float]:
         """Mean loss on current minus that on reference, and its standard error."""
-        return self._gap
-
-    @cached_property
-    def _gap(self) -> tuple[float, float]:
         observed = self.prepared.observe(self.samples.is_p)
         assert observed.gap is not None
         assert observed.error is not None

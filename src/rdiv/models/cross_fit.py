@@ -79,7 +79,8 @@ class CrossFit:
         How often folds are drawn. By default it depends on the size of the pool alone, see
         `fold_draws`: three times up to 333 rows, once above 500 and for very wide rows.
     n_jobs : int, optional
-        Folds fitted at a time, each in its own process; the result does not depend on it.
+        Folds fitted at a time, in threads where the model is made for that, else in processes; the
+        result does not depend on it.
     fit_rows : int, optional
         Of a larger pool, fit to so many rows only (fewer where the model says so), chosen by a
         hash of their content. The folds of all rows are then named by their keys, or by those of

@@ -42,7 +42,7 @@ COVERED = 0.9
 
 Floats = NDArray[np.float64]
 
-_FEW = 64
+_FEW = 64  # rows in which nearly every column of numbers has a value
 _DAY = 86400.0
 _FEWEST_DATES = 10  # distinct ones, below which a part of a date repeats by accident
 _PERIODS = {"hour": _DAY, "weekday": 7 * _DAY, "month": 366 * _DAY}
