@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.errors import InputError
-from rdiv.inference.intervals import Interval, one_sided_limits, one_sided_pvalue, welch_freedom
+from rdiv.inference.intervals import (
+    Interval,
+    one_sided_limits,
+    one_sided_pvalue,
+    sum_of_cubes,
+    welch_freedom,
+)
 from rdiv.inference.prepared import Prepared
 from rdiv.inference.tilting import Boundary, units_of
 from rdiv.samples.pooling import PooledSamples
@@ -211,7 +217,7 @@ def _shape(losses: Floats, pooled: PooledSamples) -> tuple[float, float]:
     counts = [len(side) for side in units]
     variances = [float((side**2).sum()) for side in units]  # of each side's mean
     freedom = welch_freedom(*counts, *(c * v for c, v in zip(counts, variances, strict=True)))
-    third = float((units[1] ** 3).sum() - (units[0] ** 3).sum())
+    third = sum_of_cubes(units[1]) - sum_of_cubes(units[0])
     whole = sum(variances) ** 1.5
     return freedom, third / whole if whole > 0 else 0.0
 

@@ -27,6 +27,7 @@ __all__ = [
     "standardized",
     "tiles",
     "unit_sums",
+    "words_by_place",
 ]
 
 
@@ -100,11 +101,10 @@ def _single_sums(masks: Masks, columns: NDArray[np.float32]) -> NDArray[np.float
     """`masked_sums` of `rounded` columns, in half the time: no sum over a tile is rounded."""
     (b, n), m = masks.shape, columns.shape[1]
     if b >= FEWEST_MASKS and (loops := _loops(b * n * m)) is not None:
-        octets = np.packbits(masks, axis=1)
-        octets = np.pad(octets, ((0, 0), (0, -octets.shape[1] % 4)))
-        padded = np.zeros((8 * octets.shape[1], -(-m // 8) * 8), dtype=np.float32)
+        words = words_by_place(np.packbits(masks, axis=1), 4)
+        padded = np.zeros((32 * len(words), -(-m // 8) * 8), dtype=np.float32)
         padded[:n, :m] = columns
-        found: NDArray[np.float64] = loops.exact_sums(octets, padded, _SINGLE_ROWS // 8)
+        found: NDArray[np.float64] = loops.exact_sums(words, padded, _SINGLE_ROWS // 32)
         return found[:, :m]
     buffer = np.empty((b, min(n, _SINGLE_ROWS)), dtype=np.float32)
     sums = np.zeros((b, m))
@@ -113,6 +113,21 @@ def _single_sums(masks: Masks, columns: NDArray[np.float32]) -> NDArray[np.float
         np.copyto(floats, masks[:, rows])
         sums += floats @ columns[rows]
     return sums
+
+
+def words_by_place(octets: NDArray[np.uint8], size: int) -> NDArray[Any]:
+    """Bytes of masks ``(b, bytes)`` as words of some bytes, ``(words, b)``, the first byte lowest.
+
+    Examples
+    --------
+    >>> print(words_by_place(np.array([[1, 2, 0, 0, 3], [0, 1, 0, 0, 0]], dtype=np.uint8), 4))
+    [[513 256]
+     [  3   0]]
+    """
+    missing = -octets.shape[1] % size
+    whole = np.pad(octets, ((0, 0), (0, missing))) if missing else octets
+    words = np.ascontiguousarray(whole).view(f"<u{size}")
+    return np.ascontiguousarray(words.T.astype(f"u{size}", copy=False))
 
 
 def _loops(products: int) -> ModuleType | None:

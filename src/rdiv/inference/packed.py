@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.inference.masked_sums import FEWEST_MASKS, LOOPS, masked_sums
+from rdiv.inference.masked_sums import FEWEST_MASKS, LOOPS, masked_sums, words_by_place
 from rdiv.inference.masks import bernoulli_words
 from rdiv.inference.prepared import Masks
 from rdiv.parallel.loops import compiled_loops
@@ -122,9 +122,8 @@ def packed_subsets(
     if n % 8:
         octets[:, -1] &= np.uint8(0xFF << (8 - n % 8) & 0xFF)
     kernels = compiled_loops(LOOPS) if compiled else None
-    count = _count_bits if kernels is None else kernels.count
     flip = _flip if kernels is None else kernels.flip
-    surplus = count(octets) - counts
+    surplus = _count_bits(octets) - counts
     while (rows := np.flatnonzero(surplus)).size:
         need = np.abs(surplus[rows])
         held = np.where(surplus[rows] > 0, counts[rows] + need, n - counts[rows] + need) / n
@@ -152,32 +151,21 @@ def packed_sums(
     if kernels is None or m > _MOST_TABLED or len(masks.octets) < FEWEST_MASKS:
         blocks = [masked_sums(block, columns) for block in masks.blocks(_MASKS_AT_ONCE)]
         return np.concatenate(blocks)
-    sums: NDArray[np.float64]
-    if m <= 2:
-        words = _words(masks.octets)
-        padded = np.zeros((64 * words.shape[1], m))
-        padded[: masks.n] = columns
-        sums = (kernels.single_sums if m == 1 else kernels.pair_sums)(words, padded)
-        return sums
-    padded = np.zeros((8 * masks.octets.shape[1], -(-m // 4) * 4))  # whole vectors are faster
+    words, whole = words_by_place(masks.octets, 8), m if m <= 2 else -(-m // 4) * 4
+    padded = np.zeros((64 * len(words), whole))  # whole vectors are faster
     padded[: masks.n, :m] = columns
-    sums = kernels.table_sums(masks.octets, padded)
+    by_tables = {1: kernels.single_sums, 2: kernels.pair_sums}.get(m, kernels.table_sums)
+    sums: NDArray[np.float64] = by_tables(words, padded)
     return sums[:, :m]
 
 
-def _words(octets: Octets) -> NDArray[np.uint64]:
-    """Eight bytes as one number, the first byte lowest; zeros after the last byte."""
+def _count_bits(octets: Octets) -> NDArray[np.int64]:
+    """Bits of every mask; eight bytes are counted at once."""
     missing = -octets.shape[1] % 8
     whole = np.pad(octets, ((0, 0), (0, missing))) if missing else octets
-    return np.ascontiguousarray(whole).view("<u8").astype(np.uint64, copy=False)
-
-
-def _count_bits(octets: Octets) -> NDArray[np.int64]:
-    """Bits of every mask."""
-    ones = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(
-        axis=1, dtype=np.uint8
-    )
-    return np.array([ones[mask].sum(dtype=np.int64) for mask in octets])
+    words = np.ascontiguousarray(whole).view(np.uint64)
+    counts: NDArray[np.int64] = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    return counts
 
 
 def _flip(

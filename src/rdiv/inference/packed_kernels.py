@@ -8,22 +8,7 @@ import numpy as np
 
 from rdiv.parallel.compiled import compiled
 
-__all__ = ["count", "exact_sums", "flip", "pair_sums", "single_sums", "table_sums"]
-
-
-@compiled
-def count(octets: Any) -> Any:
-    """Bits of every mask."""
-    ones = np.zeros(256, np.uint8)
-    for value in range(256):
-        ones[value] = (value & 1) + ones[value >> 1]
-    counts = np.zeros(len(octets), np.int64)
-    for row in range(len(octets)):
-        total = 0
-        for octet in octets[row]:
-            total += ones[octet]
-        counts[row] = total
-    return counts
+__all__ = ["exact_sums", "flip", "pair_sums", "single_sums", "table_sums"]
 
 
 @compiled
@@ -56,8 +41,12 @@ def fill(table: Any, rows: Any) -> None:
 
 @compiled
 def pair_sums(words: Any, columns: Any) -> Any:
-    """Sums of two columns, which stay in registers; masks as words of eight bytes."""
-    b, width = words.shape
+    """Sums of two columns, which stay in registers; masks as words of eight bytes, ``(words, b)``.
+
+    The words of all masks at one place lie side by side. As rows of a power of two bytes they would
+    push each other out of the cache.
+    """
+    width, b = words.shape
     group = 2  # tables of so many words stay in the cache together
     sums = np.zeros((b, 2))
     table = np.zeros((8 * group, 256, 2))
@@ -69,7 +58,7 @@ def pair_sums(words: Any, columns: Any) -> Any:
         for row in range(b):
             left, right, more_left, more_right = 0.0, 0.0, 0.0, 0.0
             for place in range(begin, stop):
-                word = words[row, place]
+                word = words[place, row]
                 for g in range(8 * (place - begin), 8 * (place - begin) + 8, 2):
                     one, other = np.intp(word & low), np.intp((word >> shift) & low)
                     word >>= np.uint64(16)
@@ -94,7 +83,7 @@ def fill_single(table: Any, numbers: Any) -> None:
 @compiled
 def single_sums(words: Any, columns: Any) -> Any:
     """Sums of one column, as those of two."""
-    b, width = words.shape
+    width, b = words.shape
     group = 2
     sums = np.zeros((b, 1))
     table = np.zeros((8 * group, 256))
@@ -106,7 +95,7 @@ def single_sums(words: Any, columns: Any) -> Any:
         for row in range(b):
             total, more = 0.0, 0.0
             for place in range(begin, stop):
-                word = words[row, place]
+                word = words[place, row]
                 for g in range(8 * (place - begin), 8 * (place - begin) + 8, 2):
                     total += table[g, np.intp(word & low)]
                     more += table[g + 1, np.intp((word >> shift) & low)]
@@ -116,49 +105,52 @@ def single_sums(words: Any, columns: Any) -> Any:
 
 
 @compiled
-def table_sums(octets: Any, columns: Any) -> Any:
-    """Sums of any number of columns."""
-    b, width = octets.shape
-    group, m = 4, columns.shape[1]
+def table_sums(words: Any, columns: Any) -> Any:
+    """Sums of any number of columns, which are added by four tables at a time."""
+    width, b = words.shape
+    m, low = columns.shape[1], np.uint64(255)
     sums = np.zeros((b, m))
-    table = np.zeros((group, 256, m))
-    for begin in range(0, width, group):
-        stop = min(begin + group, width)
-        for g in range(begin, stop):
-            fill(table[g - begin], columns[8 * g : 8 * g + 8])
+    table = np.zeros((4, 256, m))
+    for half in range(2 * width):
+        place, shift = half >> 1, np.uint64(32 * (half & 1))
+        for g in range(4):
+            fill(table[g], columns[8 * (4 * half + g) : 8 * (4 * half + g) + 8])
         for row in range(b):
-            own = sums[row]
-            for g in range(begin, stop):
-                found = table[g - begin, octets[row, g]]
-                for j in range(m):
-                    own[j] += found[j]
+            word, own = words[place, row] >> shift, sums[row]
+            s, t = table[0, np.intp(word & low)], table[1, np.intp(word >> np.uint64(8) & low)]
+            u, v = (
+                table[2, np.intp(word >> np.uint64(16) & low)],
+                table[3, np.intp(word >> np.uint64(24) & low)],
+            )
+            for j in range(m):
+                own[j] = (((own[j] + s[j]) + t[j]) + u[j]) + v[j]
     return sums
 
 
 @compiled
-def exact_sums(octets: Any, columns: Any, tile: int) -> Any:
-    """Sums of many columns in single precision, by tables of four rows; `tile` bytes are exact.
+def exact_sums(words: Any, columns: Any, tile: int) -> Any:
+    """Sums of many columns in single precision, by tables of four rows; `tile` words are exact.
 
-    The sums of eight tables are added in one loop, which leaves the fewest loads and stores. The
-    number of bytes must be a multiple of four.
+    The sums of eight tables, whose rows a word of four bytes names, are added in one loop, which
+    leaves the fewest loads and stores.
     """
-    b, width = octets.shape
+    width, b = words.shape
     m = columns.shape[1]
     sums = np.zeros((b, m))
     parts = np.zeros((b, m), np.float32)
     table = np.zeros((8, 16, m), np.float32)
-    for begin in range(0, width, 4):
+    for place in range(width):
         for g in range(8):
-            fill(table[g], columns[8 * begin + 4 * g : 8 * begin + 4 * g + 4])
+            fill(table[g], columns[4 * (8 * place + g) : 4 * (8 * place + g) + 4])
         for row in range(b):
-            part, own = parts[row], octets[row, begin : begin + 4]
-            s, t = table[0, own[0] >> 4], table[1, own[0] & 15]
-            u, v = table[2, own[1] >> 4], table[3, own[1] & 15]
-            w, x = table[4, own[2] >> 4], table[5, own[2] & 15]
-            y, z = table[6, own[3] >> 4], table[7, own[3] & 15]
+            part, word = parts[row], np.intp(words[place, row])
+            s, t = table[0, word >> 4 & 15], table[1, word & 15]
+            u, v = table[2, word >> 12 & 15], table[3, word >> 8 & 15]
+            w, x = table[4, word >> 20 & 15], table[5, word >> 16 & 15]
+            y, z = table[6, word >> 28 & 15], table[7, word >> 24 & 15]
             for j in range(m):
                 part[j] += ((s[j] + t[j]) + (u[j] + v[j])) + ((w[j] + x[j]) + (y[j] + z[j]))
-        if (begin + 4) % tile == 0 or begin + 4 == width:
+        if (place + 1) % tile == 0 or place + 1 == width:
             for row in range(b):
                 whole, part = sums[row], parts[row]
                 for j in range(m):

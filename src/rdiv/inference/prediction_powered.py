@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdiv.inference.intervals import Estimate, Interval, variance_of_mean
+from rdiv.inference.intervals import Estimate, Interval, sum_of_cubes, variance_of_mean
 from rdiv.inference.widened import LossShape, Side, widened_interval
 
 __all__ = ["PoweredGap", "best_weight", "powered_gap"]
@@ -150,4 +150,4 @@ def _moments(numbers: Floats, groups: Codes | None, spent: int) -> tuple[float, 
         off = np.bincount(np.unique(groups, return_inverse=True)[1], off)
     fair = (units - 1) / freedom
     variance = variance_of_mean(numbers, groups) / len(numbers) * fair if units > 1 else 0.0
-    return variance, float((off**3).sum()), float(freedom)
+    return variance, sum_of_cubes(off), float(freedom)

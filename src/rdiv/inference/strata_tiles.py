@@ -107,7 +107,7 @@ def tiled_in_strata(
             b=b,
             counts=part.counts,
             share=float(whole.mean()),
-            compiled=len(chosen) * b >= tiles.COMPILED_FROM,
+            compiled=2 * len(chosen) * b >= tiles.COMPILED_FROM,
         )
 
     totals: list[Floats | float] = [0.0] * len(members)

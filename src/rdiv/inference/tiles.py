@@ -8,7 +8,7 @@ order of the tiles. So tiles can be worked on in any order, by any number of wor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +27,8 @@ Floats = NDArray[np.float64]
 TILE_ROWS = 1 << 16
 """Rows of a tile; smaller pools are one tile and are permuted as a whole."""
 
-COMPILED_FROM = 300_000_000
-"""Rows times permutations; below this, loading numba costs more than it saves."""
+COMPILED_FROM = 600_000_000
+"""Rows times permutations times columns; below this, loading numba costs more than it saves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +65,10 @@ class Sums:
     def wants_squares(self, n_p: int) -> bool:
         """Whether sums of squares are needed when so many units are p."""
         return 2 * n_p != self.numbers.shape[0] if self.squares is None else self.squares
+
+    def width(self, n_p: int) -> int:
+        """How many columns are summed when so many units are p."""
+        return self.numbers.shape[1] * (1 + self.wants_squares(n_p))
 
     def within(self, rows: slice, n_p: int) -> TilePart:
         """What the sums over one tile need, when so many units of the pool are p."""
@@ -138,6 +142,8 @@ class TileDraws:
         Units of each tile that count as p in each permutation.
     streams : sequence of Generator
         One per tile.
+    columns : int
+        How many columns will be summed, which says whether compiled loops pay.
 
     Notes
     -----
@@ -149,11 +155,12 @@ class TileDraws:
     n_p: int
     counts: NDArray[np.int64]
     streams: Sequence[np.random.Generator]
+    columns: int = 2
 
     @property
     def compiled(self) -> bool:
         """Whether there is enough to do for compiled loops to pay."""
-        return self.n * len(self.counts) >= COMPILED_FROM
+        return self.n * len(self.counts) * max(self.columns, 2) >= COMPILED_FROM
 
     @staticmethod
     def plan(n: int, n_p: int, b: int, rng: np.random.Generator) -> TileDraws:
@@ -208,11 +215,13 @@ def tiled_statistics(
     """
     first = members[0].first
     chosen = is_p if first is None else is_p[first]
-    draws = TileDraws.plan(len(chosen), int(chosen.sum()), b, rng)
+    n_p = int(chosen.sum())
+    columns = sum(member.width(n_p) for member in members)
+    draws = replace(TileDraws.plan(len(chosen), n_p, b, rng), columns=columns)
 
     def tile(t: int, rows: slice) -> _Tile:
         masks = draws.drawing(t) if known is None else known[t]
-        parts = [member.within(rows, draws.n_p) for member in members]
+        parts = [member.within(rows, n_p) for member in members]
         return _Tile(masks, parts, draws.compiled, keep is not None)
 
     totals: list[list[Floats]] | None = None
@@ -229,11 +238,11 @@ def tiled_statistics(
                 for sums, extra in zip(own, more, strict=True):
                     sums += extra
     assert totals is not None
-    columns = [
-        _statistic(member, own, draws.n_p).reshape(b, -1)
+    statistics = [
+        _statistic(member, own, n_p).reshape(b, -1)
         for member, own in zip(members, totals, strict=True)
     ]
-    return np.concatenate(columns, axis=1)
+    return np.concatenate(statistics, axis=1)
 
 
 class _Tile(NamedTuple):

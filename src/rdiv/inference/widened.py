@@ -19,6 +19,7 @@ from rdiv.inference.intervals import (
     Interval,
     gap_interval,
     one_sided_limits,
+    sum_of_cubes,
     welch_freedom,
 )
 from rdiv.inference.tail_index import tail_index
@@ -147,7 +148,7 @@ def loss_shape(
     sides = [
         Side(
             len(part),
-            float((part**3).sum()) / whole if whole > 0 else 0.0,
+            sum_of_cubes(part) / whole if whole > 0 else 0.0,
             _unseen(losses, side, len(part), alpha),
             bool(np.ptp(losses[side]) == 0),
             variance >= MINOR * sum(variances) > 0 and _heavy(part),
@@ -271,7 +272,7 @@ def skewed_mean(
     if not variance > 0:
         return Estimate(mean, mean, mean)
     error = float(np.sqrt(inflation * variance * units / (units - 1)))
-    skewness = float((parts**3).sum()) / (inflation * variance) ** 1.5
+    skewness = sum_of_cubes(parts) / (inflation * variance) ** 1.5
     return Estimate(mean, *_skewed_ends(mean, error, units - 1, skewness, alpha))
 
 

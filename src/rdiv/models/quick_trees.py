@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.models.leaf_sets import LeafSets, leaf_sets
 from rdiv.parallel.loops import compiled_loops
 
 __all__ = ["QuickTrees"]
@@ -23,11 +24,12 @@ _ASKED = 64
 
 @dataclass(frozen=True, eq=False)
 class QuickTrees:
-    """A fitted ``HistGradientBoosting`` estimator that predicts many rows in a quarter of the time.
+    """A fitted ``HistGradientBoosting`` estimator that predicts many rows many times faster.
 
-    Rows walk through all trees without branches. The predictions are the estimator's own to the
-    last bit: it is asked for the first rows, and for all of them should it answer differently.
-    Without the `fast` extra, for few rows, and for trees that split categories it is always asked.
+    By sets of leaves (see `leaf_sets`) or, where these are too large, by walking down all trees
+    without branches. The predictions are the estimator's own to the last bit: it is asked for the
+    first rows, and for all of them should it answer differently. Without the `fast` extra, for few
+    rows, and for trees that split categories it is always asked.
 
     Parameters
     ----------
@@ -106,9 +108,20 @@ class Forest:
         kernels = compiled_loops("rdiv.models.tree_kernels")
         assert kernels is not None
         sums = np.tile(self.start, (len(x), 1))
-        nodes = self.feature, self.threshold, self.missing, self.child, self.value
-        kernels.add_leaves(x, *nodes, self.trees, sums)
+        if self._sets is not None:
+            self._sets.add_to(sums, x)
+        else:
+            kernels.add_leaves(x, *self._nodes, sums)
         return sums
+
+    @cached_property
+    def _sets(self) -> LeafSets | None:
+        return leaf_sets(*self._nodes)
+
+    @property
+    def _nodes(self) -> tuple[NDArray[Any], ...]:
+        nodes = self.feature, self.threshold, self.missing, self.child, self.value
+        return *nodes, self.trees
 
 
 def forest_of(estimator: Any) -> Forest | None:

@@ -273,7 +273,7 @@ def _read_columns(data: bytes, file: Path, kind: str, most: int) -> pl.DataFrame
     except (Exception, pl.exceptions.PanicException) as error:
         damaged(file, kind, error)
     index = [name for name in frame.columns if re.fullmatch(r"__index_level_\d+__", name)]
-    return frame.drop(index)
+    return frame.drop(index).rechunk()  # rows are gathered faster from one piece
 
 
 def _text(data: bytes, file: Path, most: int) -> bytes:
