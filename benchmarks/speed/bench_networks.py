@@ -15,6 +15,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,8 +30,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.speed.timing import measure, once, ratio, show, take_turns
 
 from rdiv.models import Frozen, Training, Vae
+from rdiv.models.networks.alexnet import alexnet
 from rdiv.models.networks.mlp import mlp
 from rdiv.models.networks.modules import seeded_torch
+from rdiv.models.networks.resnet18 import resnet18
 from rdiv.models.networks.training import train
 from rdiv.parallel.threads import one_thread
 from rdiv.samples.pooling import PooledSamples, pool_samples
@@ -111,6 +114,39 @@ def epochs(repeats: int) -> None:
             print(f"  {name} is not installed: not compared", flush=True)
 
 
+def orders_of_weights(repeats: int) -> None:
+    """Training with the channels of a pixel side by side, and with torch's own order."""
+    rng = np.random.default_rng(0)
+    training = Training(epochs=1, batch_size=BATCH, device="cpu")
+
+    def loss(net: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return nn.functional.cross_entropy(net(x), y)
+
+    made = {
+        "resnet18": (partial(resnet18, width=16), 32),
+        "senet": (partial(resnet18, width=16, excite=True), 32),
+        "alexnet": (partial(alexnet, width=16), 64),
+    }
+    for name, (build, side) in made.items():
+        x = torch.as_tensor(rng.random((2 * BATCH, 3, side, side)), dtype=torch.float32)
+        y = torch.as_tensor(rng.integers(10, size=len(x)))
+        with seeded_torch(rng, "cpu"):
+            module = build((3, side, side), 10)
+        plain = deepcopy(module).to(memory_format=torch.contiguous_format)
+        print(f"{name} of width 16, {len(x)} images of {side} x {side} pixels", flush=True)
+
+        def epoch(module: nn.Module, x: torch.Tensor = x, y: torch.Tensor = y) -> None:
+            train(module, loss, [x, y], training, np.random.default_rng(1))
+
+        runs = {"as built": partial(epoch, module), "torch's order": partial(epoch, plain)}
+        with one_thread():
+            take_turns(runs, 1)
+            times = take_turns(runs, repeats)
+        for what, seconds in times.items():
+            show(what, seconds)
+        ratio("torch's order / as built", times["torch's order"], times["as built"], ">= 1.1")
+
+
 def images() -> tuple[Rows, Rows, PooledSamples]:
     """Two samples of noise, 200 images each, and their pool."""
     rng = np.random.default_rng(0)
@@ -170,6 +206,7 @@ def main() -> None:
     epochs(8 * options.repeats)
     against_one_fit(options.epochs, options.repeats)
     against_refits(options.refit_epochs)
+    orders_of_weights(options.repeats)
 
 
 if __name__ == "__main__":

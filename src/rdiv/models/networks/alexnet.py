@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rdiv.models.networks.images import check_width, image_recipe, image_shape, with_epochs
-from rdiv.models.networks.modules import require_torch
+from rdiv.models.networks.modules import in_order, require_torch
 from rdiv.models.networks.torch_model import FittedTorchModel
 from rdiv.models.networks.training import Training
 from rdiv.samples.pool import Pool
@@ -100,4 +99,4 @@ def alexnet(
         "flat": nn.Flatten(),
         "classifier": nn.Sequential(*dense),
     }
-    return nn.Sequential(OrderedDict(parts))
+    return in_order(parts)

