@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdiv.reproduction.power_page import LEAST_TRIALS
+from rdiv.reproduction.protocol import SCALES
 from rdiv.reproduction.running import command
 from rdiv.reproduction.tables.overfitting import t_interval
 
@@ -14,6 +15,11 @@ Line = dict[str, Any]
 
 KDE, SCOTT = "kde", "kde(bandwidth='scott')"
 TEN, FOUR = "gmm(components=10)", "gmm(components=4)"
+KEYS = (
+    "scale", "seed", "part", "cell", "method", "model", "protocol", "n_p", "n", "resamples",
+    "alpha", "share",
+)  # fmt: skip
+"""What tells lines of a table apart."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,25 @@ class Book:
             if all(r[key] == x[key] for key in keys)
         ]
         return max(found, key=lambda both: both[0]["trials"], default=None)
+
+
+def best_lines(lines: Sequence[Line]) -> list[Line]:
+    """Of lines of one test at one place, those of the scale that has most trials there."""
+    best: dict[tuple[object, ...], Line] = {}
+    for line in lines:
+        best[_place(line)] = max(best.get(_place(line), line), line, key=_weight)
+    return [x for x in lines if best[_place(x)]["scale"] == x["scale"]]
+
+
+def _place(line: Line) -> tuple[object, ...]:
+    """What is measured, wherever: without the scale and the part of a table of powers."""
+    left_out = ("scale", "part") if "cell" in line else () if "share" in line else ("scale",)
+    return tuple(line.get(name) for name in KEYS if name not in left_out)
+
+
+def _weight(line: Line) -> tuple[int, int]:
+    trials = line["draws"] if "draws" in line else line["trials"]
+    return trials, SCALES.index(line["scale"])
 
 
 def at(line: Line) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.results_book import Book, Line  # noqa: E402
+from tools.results_book import KEYS, Book, Line, best_lines  # noqa: E402
 from tools.results_claims import statements, summary, tally  # noqa: E402
 from tools.results_evidence import evidence, withdrawn  # noqa: E402
 
@@ -57,10 +57,6 @@ gap itself.
 Why R-Div misses what other tests see: [the limits of R-Div](../guide/limits.md). How to run a
 table, a part of one or other sizes: [measure the paper again](../guide/reproduction.md).\
 """
-KEYS = (
-    "scale", "seed", "part", "cell", "method", "model", "protocol", "n_p", "n", "resamples",
-    "alpha", "share",
-)  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -103,25 +99,19 @@ def add(name: str, lines: Sequence[Line]) -> None:
 def without_doubles(lines: Sequence[Line]) -> list[Line]:
     """Of lines of one test at one place, those of the scale that has most trials there.
 
-    The same seed makes the same draws at every scale, so that the others add nothing. Parts of
-    one scale stay beside each other; scales of noisy labels differ in all they do.
+    The same seed makes the same draws at every scale, so that the others add nothing, unless a test
+    of the same draws has no other line: tests are compared on the same draws, and these stay
+    together. Scales of noisy labels differ in all they do.
     """
-    best: dict[tuple[object, ...], Line] = {}
-    for line in lines:
-        place = _place(line)
-        best[place] = max(best.get(place, line), line, key=_weight)
-    return [x for x in lines if best[_place(x)]["scale"] == x["scale"]]
+    best = set(map(id, best_lines(lines)))
+    kept = {_draws(x) for x in lines if id(x) in best}
+    return [x for x in lines if _draws(x) in kept]
 
 
-def _place(line: Line) -> tuple[object, ...]:
-    """What is measured, wherever: without the scale and the part of a table of powers."""
-    left_out = ("scale", "part") if "cell" in line else () if "share" in line else ("scale",)
-    return tuple(line.get(name) for name in KEYS if name not in left_out)
-
-
-def _weight(line: Line) -> tuple[int, int]:
-    trials = line["draws"] if "draws" in line else line["trials"]
-    return trials, SCALES.index(line["scale"])
+def _draws(line: Line) -> tuple[object, ...]:
+    """Lines of powers with equal ones are of the same draws; all others stand alone."""
+    names = ("scale", "seed", "part", "cell", "n_p", "trials", "protocol", "resamples", "alpha")
+    return tuple(line[x] for x in names) if "cell" in line else (id(line),)
 
 
 def joined(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.reproduction.conftest import Measure
 from tools import results_page
-from tools.results_book import FOUR, KDE, Book, Statement
+from tools.results_book import FOUR, KDE, Book, Statement, best_lines
 from tools.results_claims import (
     CLAIMS,
     FALLS,
@@ -342,6 +342,18 @@ def test_a_line_with_more_trials_takes_the_place_of_one_of_another_scale() -> No
     assert results_page.without_doubles([small, line, begun]) == [small, line]
     other = larger | {"n_p": 91}
     assert results_page.without_doubles([line, other]) == [line, other]
+
+
+def test_tests_of_the_same_draws_stay_together() -> None:
+    """The only line of H-Div keeps the R-Div that it is compared with."""
+    r = next(x for x in lines_of("blob") if x["part"] == "repeats" and x["method"] == "R-Div")
+    r = r | {"part": "gmm-refits", "trials": 40}
+    h = r | {"method": "H-Div"}
+    larger = r | {"scale": "paper", "part": "gmm-repeats", "trials": 1000}
+    assert results_page.without_doubles([r, h, larger]) == [r, h, larger]
+    assert best_lines([r, h, larger]) == [h, larger], "their draws count once for the level"
+    whole = [larger | {"part": "gmm-refits", "method": name} for name in ("R-Div", "H-Div")]
+    assert results_page.without_doubles([r, h, *whole]) == whole
 
 
 def test_false_alarms_are_said() -> None:
