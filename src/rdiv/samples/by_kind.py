@@ -120,6 +120,8 @@ class _Numbers:
             cells = column_cells(column)
             found = seconds_of([str(value) for value in cells.values])
             floats = np.concatenate([[np.nan], found])[cells.codes]
+        if not self.parts:
+            return floats[:, None]
         return np.stack([floats, *(_part(floats, part) for part in self.parts)], axis=1)
 
 
