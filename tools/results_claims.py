@@ -273,7 +273,7 @@ def overfitting_gap(book: Book) -> Statement | None:
         "Overfitting, a gap of 44.5 for R-Div, 7.2 for H-Div",
         f"on stand-in GAN digits, {script['n']} a side, {script['draws']} draws, {mean(script)} "
         f"and {mean(h)} prepared as the script does; for R-Div {mean(alike)} with both samples "
-        f"enlarged alike, {mean(real)} between real and real digits enlarged as there",
+        f"enlarged alike, {mean(real)} real against real",
         OPEN,
         command("overfitting", script["scale"], script["seed"]),
     )
@@ -303,10 +303,10 @@ def mnist(book: Book) -> Statement | None:
         place = f"{first['tested']} a side, {first['trials']} trials"
         nulls = f"{first['null_rejections']} / {score[next(iter(r))]['null_rejections']} where "
         resized = r[list(PREPARED)[-1]]["low"] > 0.5
-        alone = "; to enlarge the same digits in two ways is enough for R-Div" if resized else ""
+        alone = "; resizing alone is enough" if resized else ""
         return Statement(
             "MNIST, R-Div has power 1.000 from N = 200 on",
-            f"on stand-in GAN digits, {place}, the script's network: rejections by R-Div / score "
+            f"on stand-in GAN digits, {place}: rejections by R-Div / score "
             f"{', '.join(said)}; {nulls}nothing differs{alone}",
             OPEN,
             at(first),

@@ -76,7 +76,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     PAGE.write_text(text, encoding="utf-8")
     for name, lines in book.lines.items():
-        (FOLDER / f"{name}.svg").write_text(BY_NAME[name].figure(lines), encoding="utf-8")
+        (FOLDER / f"{name}.svg").write_text(
+            BY_NAME[name].figure(best_lines(lines)), encoding="utf-8"
+        )
     return 0
 
 
@@ -131,17 +133,27 @@ def ordered(name: str, lines: list[Line]) -> list[Line]:
     if not isinstance(table, PowerTable):
         return lines
     parts = {scale: [part.name for part in table.scales[scale].parts] for scale in SCALES}
-    cells = list(dict.fromkeys(line["cell"] for line in lines))
+    places = sorted(dict.fromkeys(_what(line) for line in lines), key=_dimension)
 
     def key(line: Line) -> tuple[object, ...]:
         numbers = tuple(int(x) for x in re.findall(r"\d+(?= rows a side|$)", line["cell"]))
-        first = re.sub(r"\d+ rows a side.*|\d+$", "", line["cell"])
-        place = next(i for i, cell in enumerate(cells) if cell.startswith(first))
         scale = line["scale"]
         part = parts[scale].index(line["part"])
+        place = places.index(_what(line))
         return -line["alpha"], place, numbers, SCALES.index(scale), part
 
     return sorted(lines, key=key)
+
+
+def _what(line: Line) -> str:
+    """A cell without its rows: what is compared."""
+    return re.sub(r"\d+ rows a side.*|\d+$", "", line["cell"])
+
+
+def _dimension(what: str) -> int:
+    """Cells by their dimension; those without one stay as they are."""
+    found = re.match(r"d = (\d+)", what)
+    return int(found[1]) if found else 0
 
 
 def read_book(folder: Path) -> Book:

@@ -298,7 +298,7 @@ def test_the_power_of_mnist_is_that_of_the_part_with_the_settings_of_the_script(
     ]
     found = mnist(Book({"mnist": lines}))
     assert found is not None
-    assert found.found.startswith("on stand-in GAN digits, 100 a side, 100 trials, the script's")
+    assert found.found.startswith("on stand-in GAN digits, 100 a side, 100 trials: rejections")
     assert "nothing differs" in found.found
     few = [line | {"trials": 19} for line in lines]
     assert mnist(Book({"mnist": few})) is None
