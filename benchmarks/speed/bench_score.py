@@ -1,6 +1,8 @@
 """What score and omnibus cost beside r-div of the same model, 999 permutations, one thread.
 
 python benchmarks/speed/bench_score.py
+
+For a density of table rows the omnibus also runs the tests of the inputs, whose cost has no limit.
 """
 
 from __future__ import annotations
@@ -52,7 +54,8 @@ def compare_costs(name: str, model: Model, given: dict[str, Any]) -> None:
         show(key, seconds)
     ratio("score / r-div", times["score"], times["r-div"], "<= 1.3")
     parts = times["r-div"] + times["score"]
-    ratio("omnibus / (r-div + score)", times["omnibus"], parts, "<= 1.1")
+    limit = "<= 1.1" if isinstance(model, Logistic) else None
+    ratio("omnibus / (r-div + score)", times["omnibus"], parts, limit)
 
 
 def main() -> None:
