@@ -13,6 +13,7 @@ from scipy.stats import binom, chisquare
 from rdiv.discrepancies.members import combined
 from rdiv.inference import tiles
 from rdiv.inference.engine import PermutationSettings, permute
+from rdiv.inference.masked_sums import words_by_place
 from rdiv.inference.mean_gaps import mean_gap, mean_gaps
 from rdiv.inference.packed import PackedMasks, packed_subsets, packed_sums
 from rdiv.inference.prepared import Prepared
@@ -86,6 +87,16 @@ class TestSums:
         masks, columns = rng.random((130, 77)) < 0.3, rng.normal(size=(77, m))
         found = packed_sums(PackedMasks(np.packbits(masks, axis=1), 77), columns, compiled=compiled)
         assert found == pytest.approx(masks.astype(float) @ columns, abs=1e-12)
+
+    @pytest.mark.parametrize("size", [4, 8])
+    @pytest.mark.parametrize("octets", [4095, 4096, 4097, 8192])
+    def test_masks_whole_pages_apart_are_turned_like_others(self, octets: int, size: int) -> None:
+        masks = np.random.default_rng(0).integers(256, size=(9, octets), dtype=np.uint8)
+        words = words_by_place(masks, size)
+        assert words.shape == (-(-octets // size), 9)
+        turned = words.astype(f"<u{size}").T.copy().view(np.uint8)
+        np.testing.assert_array_equal(turned[:, :octets], masks)
+        assert not turned[:, octets:].any()
 
     @pytest.mark.parametrize("n_p", [20, 30])
     @pytest.mark.parametrize("groups", [False, True])

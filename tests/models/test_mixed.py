@@ -16,7 +16,11 @@ import rdiv
 from rdiv.discrepancies import Omnibus
 from rdiv.models import GaussianMixture, KernelDensity, MixedDensity, PrincipalComponents
 from rdiv.models.encoding import LARGEST, fit_encoding
-from rdiv.models.gaussian_mixture import bounded_mixture_gradients, mixture_gradients
+from rdiv.models.gaussian_mixture import (
+    MIXTURE_GRADIENTS,
+    bounded_mixture_gradients,
+    mixture_gradients,
+)
 from rdiv.models.gradient_width import MOST_GRADIENTS, column_sums, gradient_width
 from rdiv.models.mixed import FittedFewColumns, FittedMixedDensity, _gaussian
 from rdiv.samples import Pool, pool_samples
@@ -218,13 +222,19 @@ class TestGradients:
         np.testing.assert_allclose(gradients[:, m + k + 1], coupled[:, own].sum(axis=1), atol=1e-12)
 
     @pytest.mark.parametrize(
-        "model", [MixedDensity(), GaussianMixture(), PrincipalComponents(), KernelDensity()]
+        ("model", "most"),
+        [
+            (MixedDensity(), MOST_GRADIENTS),
+            (GaussianMixture(), MIXTURE_GRADIENTS),
+            (PrincipalComponents(), MOST_GRADIENTS),
+            (KernelDensity(), MIXTURE_GRADIENTS),
+        ],
     )
-    def test_they_stay_few(self, model: Any) -> None:
+    def test_they_stay_few(self, model: Any, most: int) -> None:
         pool = Pool(RNG(0).normal(size=(300, 150)))
         gradients = model.fit(pool, RNG(0)).gradients(pool)
         assert gradients.shape[0] == 300
-        assert 100 <= gradients.shape[1] <= MOST_GRADIENTS
+        assert 100 <= gradients.shape[1] <= most
 
     def test_a_gigabyte_for_a_million_rows(self) -> None:
         assert 8 * 10**6 * gradient_width(10**6) < 1e9
@@ -243,12 +253,39 @@ class TestGradients:
     def test_the_bounded_gradients_of_a_mixture_are_sums_of_its_own(self) -> None:
         from sklearn.mixture import GaussianMixture as Mixture
 
-        x = RNG(0).normal(size=(400, 25))
+        x = RNG(0).normal(size=(1100, 25))
         mixture = Mixture(3, random_state=0).fit(x)
         whole, few = mixture_gradients(mixture, x), bounded_mixture_gradients(mixture, x)
         left = np.linalg.lstsq(whole, few, rcond=None)[0]
         np.testing.assert_allclose(whole @ left, few, atol=1e-6)
-        assert few.shape[1] <= MOST_GRADIENTS < whole.shape[1]
+        assert few.shape[1] == MIXTURE_GRADIENTS < whole.shape[1] < len(x)
+
+    def test_four_components_of_twenty_columns_keep_all_of_theirs(self) -> None:
+        from sklearn.mixture import GaussianMixture as Mixture
+
+        x = RNG(0).normal(size=(300, 20))
+        mixture = Mixture(4, random_state=0).fit(x)
+        few = bounded_mixture_gradients(mixture, x)
+        np.testing.assert_array_equal(few, mixture_gradients(mixture, x))
+
+    def test_components_that_move_against_each_other_are_seen_when_bounded(self) -> None:
+        from sklearn.mixture import GaussianMixture as Mixture
+
+        def draw(correlation: float, rng: np.random.Generator) -> NDArray[np.float64]:
+            x, second = rng.normal(size=(3000, 34)), rng.random(3000) < 0.5
+            turned = np.where(second, -correlation, correlation)
+            x[:, 1] = turned * x[:, 0] + np.sqrt(1 - correlation**2) * x[:, 1]
+            x[second, 2:] += 3.0
+            return x
+
+        p, q = draw(0.0, RNG(0)), draw(0.6, RNG(1))
+        mixture = Mixture(2, random_state=0).fit(np.vstack([p, q]))
+        of_p, of_q = bounded_mixture_gradients(mixture, p), bounded_mixture_gradients(mixture, q)
+        moved = of_p.mean(axis=0) - of_q.mean(axis=0)
+        z = np.abs(moved) / np.sqrt((of_p.var(axis=0) + of_q.var(axis=0)) / 3000)
+        pairs = 34 * 33 // 2
+        summed, apart = z[2 + 4 * 34 :][:pairs], z[2 + 4 * 34 + pairs :]
+        assert summed.max() < 4.5 < 6 < apart.max()
 
     @pytest.mark.parametrize("change", ["mean", "scale", "level", "missing", "pair"])
     def test_score_and_r_div_see_what_they_should(self, change: str) -> None:

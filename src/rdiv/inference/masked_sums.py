@@ -37,6 +37,8 @@ _TILE_BYTES = 1 << 22
 _TURNED_BYTES = 1 << 20
 _FEW, _MANY = 2, 300
 _TILE_ROWS = 1 << 15
+# Masks that lie whole pages apart push each other out of the cache when read place by place.
+_PAGE, _PLACES = 1 << 12, 32
 _SINGLE_ROWS, _MOST_SINGLE, _SINGLE_NUMBERS = 1 << 9, 1 << 16, 1 << 14
 
 LOOPS = "rdiv.inference.packed_kernels"
@@ -126,8 +128,13 @@ def words_by_place(octets: NDArray[np.uint8], size: int) -> NDArray[Any]:
     """
     missing = -octets.shape[1] % size
     whole = np.pad(octets, ((0, 0), (0, missing))) if missing else octets
-    words = np.ascontiguousarray(whole).view(f"<u{size}")
-    return np.ascontiguousarray(words.T.astype(f"u{size}", copy=False))
+    words = np.ascontiguousarray(whole).view(f"<u{size}").astype(f"u{size}", copy=False)
+    if whole.shape[1] % _PAGE:
+        return np.ascontiguousarray(words.T)
+    turned = np.empty(words.shape[::-1], dtype=words.dtype)
+    for places in cut(len(turned), _PLACES):
+        turned[places] = np.ascontiguousarray(words[:, places]).T
+    return turned
 
 
 def _loops(products: int) -> ModuleType | None:

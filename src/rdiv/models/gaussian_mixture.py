@@ -27,6 +27,9 @@ Floats = NDArray[np.float64]
 
 _AT_ONCE = 1 << 22  # gradients in memory at a time
 
+MIXTURE_GRADIENTS = 1000
+"""Gradients per row, at most: four components of twenty columns have 924."""
+
 
 def log_density(mixture: Any, x: Floats) -> Floats:
     """Log density of rows under a fitted mixture, ``(n,)``; a row's bits are its own.
@@ -115,8 +118,8 @@ def mixture_gradients(mixture: Any, x: Floats) -> Floats:
 def bounded_mixture_gradients(mixture: Any, x: Floats) -> Floats:
     """`mixture_gradients`, or where they are too many, as few of them as `gradient_width` allows.
 
-    Then products of two columns come first summed over the components, and all that is still too
-    many in random groups.
+    Then products of two columns come summed over the components and, because components may move
+    against each other, once more apart; all that is still too many comes in random groups.
 
     Parameters
     ----------
@@ -129,13 +132,13 @@ def bounded_mixture_gradients(mixture: Any, x: Floats) -> Floats:
     >>> x = np.random.default_rng(0).normal(size=(500, 30))
     >>> mixture = GaussianMixture(4, random_state=0).fit(x)
     >>> print(mixture_gradients(mixture, x).shape, bounded_mixture_gradients(mixture, x).shape)
-    (500, 1984) (500, 400)
+    (500, 1984) (500, 1000)
     """
     n, d = x.shape
     count = mixture.n_components
     full = mixture.covariance_type == "full"
     per_component = d + (d * (d + 1) // 2 if full else d)
-    most = gradient_width(n)
+    most = gradient_width(n, MIXTURE_GRADIENTS)
     if count * (1 + per_component) <= most:
         return mixture_gradients(mixture, x)
     groups = _groups(count, d, full, most)
@@ -149,14 +152,16 @@ def bounded_mixture_gradients(mixture: Any, x: Floats) -> Floats:
 
 
 def _groups(count: int, d: int, full: bool, most: int) -> tuple[ColumnSums, ...]:
-    """Room for weights, means, variances and products of two columns."""
-    sizes = count, count * d, count * d, d * (d - 1) // 2 if full else 0
-    room = most - min(count, most // 4)
-    quarter = room // 4
-    means = min(sizes[1], room // 2 if full else room - quarter)
-    variances = min(sizes[2], quarter)
-    products = min(sizes[3], room - means - variances)
-    widths = min(count, most // 4), means, variances, products
+    """Room for weights, means, variances, and products of two columns: summed, then apart."""
+    pairs = d * (d - 1) // 2 if full else 0
+    sizes = count, count * d, count * d, pairs, count * pairs
+    weights = min(count, most // 4)
+    room = most - weights
+    means = min(sizes[1], room // 2 if full else room - room // 4)
+    variances = min(sizes[2], room // 4)
+    room -= means + variances
+    summed = min(pairs, -(-2 * room // 3))
+    widths = weights, means, variances, summed, min(sizes[4], room - summed)
     return tuple(
         column_sums(size, width) if size else column_sums(0, 0)
         for size, width in zip(sizes, widths, strict=True)
@@ -164,12 +169,12 @@ def _groups(count: int, d: int, full: bool, most: int) -> tuple[ColumnSums, ...]
 
 
 def _kinds(mixture: Any, x: Floats, full: bool) -> tuple[Floats, ...]:
-    """Gradients in weights, means, variances and, summed over components, products."""
+    """Gradients in weights, means, variances, and products: summed over components, then apart."""
     count, d = mixture.means_.shape
     belongs = mixture.predict_proba(x)
-    first, second = np.triu_indices(d, 1)
+    first, second = np.triu_indices(d if full else 1, 1)
     means, variances = np.empty((len(x), count * d)), np.empty((len(x), count * d))
-    products = np.zeros((len(x), len(first) if full else 0))
+    products = np.empty((len(x), count, len(first)))
     for k in range(count):
         own = slice(k * d, (k + 1) * d)
         moved, share = x - mixture.means_[k], -belongs[:, k, None]
@@ -177,8 +182,10 @@ def _kinds(mixture: Any, x: Floats, full: bool) -> tuple[Floats, ...]:
         means[:, own] = share * moved
         variances[:, own] = share * (moved**2 - (np.diag(covariance) if full else covariance))
         if full:
-            products += share * (moved[:, first] * moved[:, second] - covariance[first, second])
-    return mixture.weights_ - belongs, means, variances, products
+            both = moved[:, first] * moved[:, second]
+            products[:, k] = share * (both - covariance[first, second])
+    apart = products.reshape(len(x), -1)
+    return mixture.weights_ - belongs, means, variances, products.sum(axis=1), apart
 
 
 COMPONENTS = (2, 4, 8, 16)

@@ -20,15 +20,15 @@ MOST_NUMBERS = 1 << 26
 _FEWEST = 64
 
 
-def gradient_width(n: int) -> int:
-    """How many gradients each of so many rows may have.
+def gradient_width(n: int, most: int = MOST_GRADIENTS) -> int:
+    """How many gradients each of so many rows may have, if a few rows may have `most`.
 
     Examples
     --------
     >>> print(gradient_width(1000), gradient_width(1_000_000))
     400 67
     """
-    return max(_FEWEST, min(MOST_GRADIENTS, MOST_NUMBERS // max(n, 1)))
+    return max(_FEWEST, min(most, MOST_NUMBERS // max(n, 1)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,8 @@ from typing import Any
 
 from rdiv.names import chosen_from, spelled
 from rdiv.reproduction.parts import Part, Setting, checked_sizes, rows_tested
-from rdiv.reproduction.power_page import dots, page
+from rdiv.reproduction.power_curves import picture
+from rdiv.reproduction.power_page import page
 from rdiv.reproduction.protocol import Line, Plan, PlanLine, Printed, Run, Scale
 from rdiv.sources import BY_NAME as SOURCES
 from rdiv.studies.power import PowerStudy, run_study
@@ -184,8 +185,8 @@ class PowerTable:
         return page(self, lines)
 
     def figure(self, lines: Sequence[Line]) -> str:
-        """Rates, the paper's numbers and the nulls as dots with intervals."""
-        return dots(lines)
+        """Rates, the paper's numbers and the nulls as curves or dots, with intervals."""
+        return picture(lines)
 
 
 def _by_cell(lines: list[Line]) -> list[Line]:
