@@ -84,6 +84,12 @@ class TestPanels:
         assert panels_of(lines) == []
         assert numbers(picture(lines)) == numbers(dots(lines))
 
+    def test_the_settings_of_a_network_do_not_fit_over_a_panel(self) -> None:
+        network = "alexnet(width=8, training=Training(epochs=15, batch_size=32, optimizer='sgd'))"
+        [panel] = panels_of(along_rows(45, 90, 180, model=network))
+        assert panel.title.endswith("alexnet")
+        assert len(panel.title) < 40
+
     def test_two_points_are_no_curve(self) -> None:
         assert panels_of(along_rows(45, 90)) == []
 
@@ -104,6 +110,15 @@ class TestCurves:
         lines = along_rows(45, 90, 180, paper=0.4 if told else None)
         shown = numbers(curves(panels_of(lines)))
         assert ("in the paper, in the colour of the test" in shown) == told
+
+    def test_a_test_has_the_same_colour_in_every_picture(self) -> None:
+        blue, orange = "#1f77b4", "#ff7f0e"
+        score = along_rows(45, 90, 180, method="score")
+        alone, beside = (curves(panels_of(x)) for x in (score, [*score, *along_rows(45, 90, 180)]))
+        assert orange in alone
+        assert blue not in alone
+        assert orange in beside
+        assert blue in beside
 
     def test_numbers_too_close_together_are_left_out(self) -> None:
         shown = numbers(curves(panels_of(along_rows(45, 50, 900))))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import cycle
 from typing import Any
 
 from rdiv.pictures import svg_text
@@ -15,13 +14,26 @@ from rdiv.reproduction.protocol import Line
 
 __all__ = ["curves", "panels_of", "picture"]
 
+Test = tuple[str, str, int]
+"""A method, how it learned and its permutations."""
+
 LEAST_POINTS = 3
 ACROSS = 3
 STYLES = {"whole": "-", "half": "--", "fresh": ":"}
-COLOURS = [*(f"C{i}" for i in range(10)), "black", "gold", "navy", "lightgreen", "deeppink"]
+COLOURS = {
+    "R-Div": "C0", "score": "C1", "omnibus": "C2", "H-Div": "C3", "H-Div (max)": "C4",
+    "cross-risk": "C5", "MMD-O (median)": "C6", "ME": "C7", "SCF": "C8", "C2ST-S": "C9",
+    "C2ST-L": "black", "MMD-O": "gold", "MMD-D": "navy",
+}  # fmt: skip
+OTHER = "deeppink"
+PAPER = "in the paper, in the colour of the test"
 LEARNED = {"half": "learned on the other half", "fresh": "learned on another draw"}
 NARROW = 0.07  # of the axis, for a number under it
 SPREAD = 0.008  # of the axis, between the bars of two tests at one place
+PANEL = 4.6, 4.4  # inches
+LETTER, HANDLE, ENTRY = 0.075, 0.6, 0.2  # inches of a letter, a line and a row of the legend
+ENDS = "rate", "low", "high"
+MOST_LETTERS = 44  # letters over a panel
 
 
 @dataclass(frozen=True)
@@ -36,6 +48,14 @@ class Panel:
     def places(self) -> list[float]:
         """Where on the axis something was measured."""
         return sorted({x for x, _ in self.lines})
+
+    def points(self, test: Test) -> dict[float, Line]:
+        """The lines of one test by their places; of two at one place the one of more trials."""
+        found: dict[float, Line] = {}
+        for x, line in self.lines:
+            if _test(line) == test and line["trials"] > found.get(x, {"trials": -1})["trials"]:
+                found[x] = line
+        return found
 
 
 def picture(lines: Sequence[Line]) -> str:
@@ -87,77 +107,98 @@ def _dimension(line: Line) -> int | None:
 
 def _family(line: Line) -> str:
     """The model of a test of all rows, which its panel is about; other tests share a panel."""
-    whole = line["protocol"] == "whole" and line["model"]
-    return model_text(line["model"]).replace("`", "") if whole else "other tests"
+    if line["protocol"] != "whole" or not line["model"]:
+        return "other tests"
+    name = model_text(line["model"]).replace("`", "")
+    return name if len(name) <= MOST_LETTERS else name.partition("(")[0]
 
 
 def curves(panels: Sequence[Panel]) -> str:
     """Powers above, rejections where nothing differs below, a pair of axes for every panel."""
     across = min(ACROSS, len(panels))
     down = math.ceil(len(panels) / across)
-    tests = list(dict.fromkeys(_test(line) for panel in panels for _, line in panel.lines))
-    methods = list(dict.fromkeys(method for method, *_ in tests))
-    colours = dict(zip(methods, cycle(COLOURS), strict=False))
+    names = {_name(line) for panel in panels for _, line in panel.lines}
+    width = PANEL[0] * across
+    columns = max(1, int(width / (HANDLE + LETTER * max(map(len, names)))))
 
     def paint(figure: Any) -> None:
         grid = figure.subplots(
             2 * down, across, squeeze=False, gridspec_kw={"height_ratios": [2.4, 1.0] * down}
         )
-        handles: dict[str, Any] = {}
-        for place, panel in enumerate(panels):
+        handles: dict[Test, Any] = {}
+        for place in range(down * across):
             row, column = divmod(place, across)
             above, below = grid[2 * row, column], grid[2 * row + 1, column]
-            handles |= _draw(above, panel, "", colours)
-            _draw(below, panel, "null_", colours)
-            highest = max(line["null_high"] for _, line in panel.lines)
-            above.set_title(panel.title, fontsize="medium")
-            above.set_ylim(-0.03, 1.03)
-            below.set(xlabel=panel.axis, ylim=(-0.01, max(0.2, highest)))
-            above.set_ylabel("power")
-            below.set_ylabel("type-I error")
-        for place in range(len(panels), down * across):
-            row, column = divmod(place, across)
-            grid[2 * row, column].set_visible(False)
-            grid[2 * row + 1, column].set_visible(False)
-        figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=4, frameon=False
-        )
+            if place < len(panels):
+                handles |= _panel(above, below, panels[place])
+            else:
+                above.set_visible(False)
+                below.set_visible(False)
+        tests = sorted(handles, key=_rank)
+        shown = [handles[test] for test in tests]
+        shown += _diamond(above) if any(_told(panel) for panel in panels) else []
+        figure.legend(handles=shown, loc="outside lower center", ncols=columns, frameon=False)
 
-    return svg_text(paint, (4.6 * across, 4.4 * down + 0.2 * math.ceil(len(tests) / 4) + 0.3))
+    rows = math.ceil((len(names) + 1) / columns)
+    return svg_text(paint, (width, PANEL[1] * down + ENTRY * rows + 0.3))
 
 
-def _test(line: Line) -> tuple[str, str, int]:
+def _test(line: Line) -> Test:
     return line["method"], line["protocol"], line["resamples"]
 
 
-def _draw(axes: Any, panel: Panel, side: str, colours: Mapping[str, str]) -> dict[str, Any]:
+def _rank(test: Test) -> tuple[Any, ...]:
+    """The same order of tests in every legend."""
+    method, protocol, resamples = test
+    known = list(COLOURS)
+    place = known.index(method) if method in known else len(known)
+    return list(STYLES).index(protocol), place, method, resamples
+
+
+def _told(panel: Panel) -> bool:
+    return any(line["paper"] is not None for _, line in panel.lines)
+
+
+def _diamond(axes: Any) -> list[Any]:
+    """What stands in the legend for the paper's numbers."""
+    return axes.plot([], [], "D", fillstyle="none", color="0.3", markersize=5, label=PAPER)  # type: ignore[no-any-return]
+
+
+def _panel(above: Any, below: Any, panel: Panel) -> dict[Test, Any]:
+    """Draw both axes of a panel."""
+    handles = _draw(above, panel, "")
+    _draw(below, panel, "null_")
+    highest = max(line["null_high"] for _, line in panel.lines)
+    above.set_title(panel.title, fontsize="medium")
+    above.set(ylabel="power", ylim=(-0.03, 1.03))
+    below.set(xlabel=panel.axis, ylabel="type-I error", ylim=(-0.01, max(0.2, highest)))
+    return handles
+
+
+def _draw(axes: Any, panel: Panel, side: str) -> dict[Test, Any]:
     """The lines of a panel: rates with their intervals, and the paper's numbers for powers."""
-    tests = list(dict.fromkeys(_test(line) for _, line in panel.lines))
+    tests = sorted({_test(line) for _, line in panel.lines}, key=_rank)
     width = max(panel.places) - min(panel.places) or 1.0
-    handles: dict[str, Any] = {}
+    handles: dict[Test, Any] = {}
     for rank, test in enumerate(tests):
         method, protocol, _ = test
-        at: dict[float, Line] = {}
-        for x, line in panel.lines:
-            if _test(line) == test:
-                at[x] = max(at.get(x, line), line, key=lambda line: line["trials"])
+        colour, at = COLOURS.get(method, OTHER), panel.points(test)
         shift = SPREAD * width * (rank - (len(tests) - 1) / 2)
         found = [at[x] for x in sorted(at)]
-        rates = [line[f"{side}rate"] for line in found]
+        rates, lows, highs = ([line[side + name] for line in found] for name in ENDS)
         bars = [
-            [max(line[f"{side}rate"] - line[f"{side}low"], 0) for line in found],
-            [max(line[f"{side}high"] - line[f"{side}rate"], 0) for line in found],
+            [max(rate - low, 0) for rate, low in zip(rates, lows, strict=True)],
+            [max(high - rate, 0) for rate, high in zip(rates, highs, strict=True)],
         ]
-        handles[_name(found[0])] = axes.errorbar(
-            [x + shift for x in sorted(at)], rates, yerr=bars, color=colours[method],
+        handles[test] = axes.errorbar(
+            [x + shift for x in sorted(at)], rates, yerr=bars, color=colour,
             linestyle=STYLES[protocol], marker="o", markersize=3, linewidth=1.2, elinewidth=0.8,
+            label=_name(found[0]),
         )  # fmt: skip
         told = [(x + shift, at[x]["paper"]) for x in sorted(at) if at[x]["paper"] is not None]
         if told and not side:
-            handles["in the paper, in the colour of the test"] = axes.scatter(
-                *zip(*told, strict=True), marker="D", s=26, facecolors="none",
-                edgecolors=colours[method],
-            )  # fmt: skip
+            places, powers = zip(*told, strict=True)
+            axes.scatter(places, powers, marker="D", s=26, facecolors="none", edgecolors=colour)
     axes.axhline(panel.lines[0][1]["alpha"], color="0.5", linestyle=":", linewidth=1)
     axes.set_xticks(panel.places, _labels(panel.places, NARROW * width), fontsize="small")
     axes.grid(axis="y", color="0.92", linewidth=0.8)
