@@ -52,7 +52,8 @@ TABLE = PowerTable(
             ),
         ),
         "paper": Setting(
-            "1000 digits a side (chosen; the paper has no N), K = 100, Z = 100.",
+            "1000 digits a side (chosen; the paper has no N), on the results page 500, too; "
+            "K = 100, Z = 100.",
             (
                 *network_parts(Mlp(), BOTH, (1000,), 100, 5.0, permutations=99, cell=CELL),
                 *learner_parts(PLAIN, (1000,), 100, 10, 60.0, cell=CELL),
