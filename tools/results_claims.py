@@ -40,7 +40,7 @@ SUPERVISED = (
     "pacs", "pacs-size", "colored-mnist", "corruption-cifar10", "corruption-imagenet",
     "architectures",
 )  # fmt: skip
-OBJECTIVES = {"weighted": "the script's", "complementary": "our bounded"}
+OBJECTIVES = {"weighted": "the script's objective", "complementary": "ours"}
 FULL = 0.995  # an interval that reaches it does not exclude a power of 1.000
 
 
@@ -366,11 +366,11 @@ def noisy(book: Book) -> Statement | None:
     first = next(x for x in every if x["part"] == part)
     size, trials = SIZES[first["scale"]][part], first["trials"]
     tried = {n: [x for x in some if x["part"] == part] for n, some in lines.items()}
-    gains = [f"{name} objective, {_gains(tried, method)}" for method, name in OBJECTIVES.items()]
+    gains = [f"{name} gains {_gains(tried, method)}" for method, name in OBJECTIVES.items()]
     return Statement(
         "Noisy labels, retraining helps for gamma in [0.2, 0.5]",
         f"{trials} trials of {size.n_train} images and {size.model.training.epochs} epochs, not "
-        f"50000 and 200, so t has {trials - 1} degrees of freedom: {'; '.join(gains)}",
+        f"50000 and 200, by t intervals: {'; '.join(gains)}",
         OPEN,
         "rdiv reproduce noisy-symmetric --scale paper --plan",
     )
@@ -381,14 +381,14 @@ def _gains(lines: Mapping[str, Sequence[Line]], method: str) -> str:
     own = {name: [x for x in some if x["method"] == method] for name, some in lines.items()}
     shares = list(dict.fromkeys(f"{x['share']:g}" for some in own.values() for x in some))
     if not shares:
-        return "not tried"
+        return "nothing, as it was not tried"
     found = []
     for name, some in own.items():
         sure = [f"{x['share']:g}" for x in some if x["gain"] is not None and surely_gains(x)]
-        where = f"at gamma = {', '.join(sure)}" if sure else "never"
+        where = f"at gamma {', '.join(sure)}" if sure else "never"
         found.append(f"{name.partition('-')[2]} flips {where}")
     tried = ", ".join(shares) if len(shares) < 4 else f"{shares[0]} to {shares[-1]}"
-    return f"tried at gamma = {tried}, gains for {', '.join(found)}"
+    return f"for {', '.join(found)} (tried: {tried})"
 
 
 CLAIMS: tuple[Callable[[Book], Statement | None], ...] = (
