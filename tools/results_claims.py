@@ -366,7 +366,7 @@ def noisy(book: Book) -> Statement | None:
     first = next(x for x in every if x["part"] == part)
     size, trials = SIZES[first["scale"]][part], first["trials"]
     tried = {n: [x for x in some if x["part"] == part] for n, some in lines.items()}
-    gains = [f"{name} gains {_gains(tried, method)}" for method, name in OBJECTIVES.items()]
+    gains = [f"{name} {_gains(tried, method)}" for method, name in OBJECTIVES.items()]
     return Statement(
         "Noisy labels, retraining helps for gamma in [0.2, 0.5]",
         f"{trials} trials of {size.n_train} images and {size.model.training.epochs} epochs, not "
@@ -381,14 +381,17 @@ def _gains(lines: Mapping[str, Sequence[Line]], method: str) -> str:
     own = {name: [x for x in some if x["method"] == method] for name, some in lines.items()}
     shares = list(dict.fromkeys(f"{x['share']:g}" for some in own.values() for x in some))
     if not shares:
-        return "nothing, as it was not tried"
-    found = []
-    for name, some in own.items():
-        sure = [f"{x['share']:g}" for x in some if x["gain"] is not None and surely_gains(x)]
-        where = f"at gamma {', '.join(sure)}" if sure else "never"
-        found.append(f"{name.partition('-')[2]} flips {where}")
+        return "was not tried"
+    sure = {
+        name.partition("-")[2]: ", ".join(
+            f"{x['share']:g}" for x in some if x["gain"] is not None and surely_gains(x)
+        )
+        for name, some in own.items()
+    }
+    found = [f"{kind} flips {f'at gamma {at}' if at else 'never'}" for kind, at in sure.items()]
+    what = f"gains for {', '.join(found)}" if any(sure.values()) else "never gains"
     tried = ", ".join(shares) if len(shares) < 4 else f"{shares[0]} to {shares[-1]}"
-    return f"for {', '.join(found)} (tried: {tried})"
+    return f"{what} (tried: {tried})"
 
 
 CLAIMS: tuple[Callable[[Book], Statement | None], ...] = (
