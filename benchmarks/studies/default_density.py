@@ -205,8 +205,8 @@ def lines(trials: int, jobs: int) -> Iterator[str]:
     yield ""
     yield "Power of omnibus (r-div and score of the model beside the members that need none, as"
     yield "they were combined before p-values had weights, and with 400 gradients of a mixture) on"
-    yield f"real tables with a planted change: {trials // 2} trials, 99 permutations, trial `i` drawn"
-    yield "with `default_rng([31, i])`. The standard error of a rate is at most"
+    yield f"real tables with a planted change: {trials // 2} trials, 99 permutations, trial `i`"
+    yield "drawn with `default_rng([31, i])`. The standard error of a rate is at most"
     yield f"{0.5 / (trials // 2) ** 0.5:.2f}."
     yield ""
     yield from rows_of(TABLES, TABLE_MODELS, trials // 2, jobs)
