@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 import rdiv
-from rdiv.discrepancies import Omnibus
+from rdiv.discrepancies import Omnibus, Score
 from rdiv.models import GaussianMixture, KernelDensity, MixedDensity, PrincipalComponents
 from rdiv.models.encoding import LARGEST, fit_encoding
 from rdiv.models.gaussian_mixture import (
@@ -338,6 +338,43 @@ def test_moving_rows_between_the_files_changes_no_bit(table: str) -> None:
         parts = fitted.losses(pooled.pool), fitted.gradients(pooled.pool), pooled.pool.numbers()
         evidence.append([part.tobytes() for part in parts])
     assert evidence[0] == evidence[1] == evidence[2]
+
+
+TWO = GaussianMixture(components=2, covariance="full")
+
+
+@dataclass(frozen=True)
+class _OfP:
+    """Deliberately broken variant: a mixture that is fitted to the rows of p alone."""
+
+    rows: NDArray[np.float64]
+
+    def fit(self, pool: Pool, rng: np.random.Generator) -> Any:
+        return TWO.fit(Pool(self.rows), rng)
+
+
+class TestManyGradientsOfAMixture:
+    """45 columns and two components have 2162 gradients, of which 1000 sums are left."""
+
+    def test_moving_rows_between_the_files_changes_no_bit(self) -> None:
+        whole, evidence = RNG(0).normal(size=(120, 45)), []
+        for seed, n_p in ((0, 50), (1, 50), (2, 90)):
+            order = RNG(seed).permutation(120)
+            pooled = pool_samples(whole[order[:n_p]], whole[order[n_p:]], rng=3)
+            fitted = TWO.fit(pooled.pool, pooled.stream("fit"))
+            gradients = fitted.gradients(pooled.pool)
+            assert gradients.shape == (120, MIXTURE_GRADIENTS)
+            evidence.append(gradients.tobytes())
+        assert evidence[0] == evidence[1] == evidence[2]
+
+    @pytest.mark.parametrize("broken", [False, True])
+    def test_the_level_of_score(self, broken: bool) -> None:
+        alarms = 0
+        for seed in range(20 if broken else 100):
+            p, q = RNG(seed).normal(size=(2, 60, 45))
+            model: Any = _OfP(p) if broken else TWO
+            alarms += rdiv.two_sample_test(p, q, Score(model), n_resamples=99, rng=seed).rejected
+        assert calibration.within(alarms, 20 if broken else 100) is not broken
 
 
 def test_the_check_catches_a_preparation_that_sees_the_files() -> None:

@@ -12,7 +12,7 @@ __all__ = ["ColumnSums", "column_sums", "gradient_width"]
 Floats = NDArray[np.float64]
 
 MOST_GRADIENTS = 400
-"""Gradients per row, at most."""
+"""Gradients per row, at most, unless a model says otherwise."""
 
 MOST_NUMBERS = 1 << 26
 """Gradients of all rows together, at most (half a gigabyte), but never fewer than 64 per row."""

@@ -88,8 +88,7 @@ def panels_of(lines: Sequence[Line]) -> list[Panel]:
         groups.setdefault((rest.strip(", "), _family(line)), []).append((float(place), line))
     axis = "dimensions" if by_dimension else "rows a side"
     found = [
-        Panel("\n".join(x for x in (rest, family) if x), axis, tuple(some))
-        for (rest, family), some in groups.items()
+        Panel(_title(rest, family), axis, tuple(some)) for (rest, family), some in groups.items()
     ]
     rests = {rest for rest, _ in groups}
     wide = {rest for (rest, _), p in zip(groups, found, strict=True) if _long(p)}
@@ -109,8 +108,14 @@ def _family(line: Line) -> str:
     """The model of a test of all rows, which its panel is about; other tests share a panel."""
     if line["protocol"] != "whole" or not line["model"]:
         return "other tests"
-    name = model_text(line["model"]).replace("`", "")
-    return name if len(name) <= MOST_LETTERS else name.partition("(")[0]
+    return model_text(line["model"]).replace("`", "")
+
+
+def _title(rest: str, family: str) -> str:
+    """What a panel is about; of settings that do not fit over it the first ones."""
+    if len(family) > MOST_LETTERS:
+        family = f"{family[:MOST_LETTERS].rpartition(', ')[0]}, …)"
+    return "\n".join(text for text in (rest, family) if text)
 
 
 def curves(panels: Sequence[Panel]) -> str:
