@@ -6,6 +6,8 @@ One thread. With a KDE: 1000 rows per side, d = 2, 99 permutations, against 100 
 scikit-learn's KDE (99 permutations and the observed split). With a Gaussian mixture: whole tests of
 null pairs, stopped early and warm-started, against 99 pairs of cold fits; where a test stops is a
 matter of chance, so the times of several pairs are added up. Every fit that is counted is run.
+Warm fits beside those of scikit-learn from the same start, also at the paper's size of HDGM (2000
+rows per side, d = 10), and a draw of its table whose tests share them beside one test at a time.
 `--study` compares level and power of warm and cold starts.
 """
 
@@ -20,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.mixture import GaussianMixture as Mixture
 from sklearn.neighbors import KernelDensity
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -27,9 +30,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.speed.timing import Seconds, once, ratio, show, take_turns
 
 from rdiv import power_study
-from rdiv.discrepancies import HDivergence
+from rdiv.discrepancies import CrossRisk, HDivergence
 from rdiv.models import GaussianMixture
 from rdiv.models import KernelDensity as OwnKernelDensity
+from rdiv.models.gaussian_mixture import FittedGaussianMixture
 from rdiv.models.protocol import FittedModel
 from rdiv.parallel.threads import one_thread
 from rdiv.samples.pool import Pool
@@ -66,7 +70,8 @@ def kernel_density() -> None:
 def mixture(pairs: int) -> None:
     """Tests of null pairs as they run against 99 pairs of cold fits each; all of them run."""
     zero = Seconds(0.0, 0.0)
-    times = {"h-div": zero, "99 pairs of cold fits": zero, "99 pairs of warm fits": zero}
+    names = ("h-div", "99 pairs of cold fits", "99 pairs of warm fits", "by scikit-learn")
+    times = dict.fromkeys(names, zero)
     ran: list[int] = []
     for i in range(pairs):
         p, q = Hdgm(d=5).draw(300, np.random.default_rng(i), null=True)
@@ -81,6 +86,7 @@ def mixture(pairs: int) -> None:
             "h-div": test,
             "99 pairs of cold fits": partial(refit_pairs, MIXTURE.fit, x, i),
             "99 pairs of warm fits": partial(refit_pairs, fitted.refit, x, i),
+            "by scikit-learn": partial(refit_pairs, by_scikit_learn(fitted), x, i),
         }
         times = {name: times[name] + once(run) for name, run in runs.items()}
     print(f"gmm, {pairs} null pairs, 300 rows per side, d = 5, sums over the pairs; "
@@ -90,6 +96,47 @@ def mixture(pairs: int) -> None:
     cold, warm = times["99 pairs of cold fits"], times["99 pairs of warm fits"]
     ratio("cold / h-div", cold, times["h-div"], ">= 5")
     ratio("cold / warm", cold, warm)
+    ratio("warm by scikit-learn / warm", times["by scikit-learn"], warm)
+
+
+def paper_size() -> None:
+    """Warm fits of HDGM in ten dimensions, and a draw of the table with and without sharing."""
+    x = np.concatenate(Hdgm(d=10).draw(2000, np.random.default_rng(0), null=False))
+    fitted = MIXTURE.fit(Pool(x), np.random.default_rng(0))
+    tests = [HDivergence(MIXTURE), CrossRisk(MIXTURE)]
+
+    def draw(share_fits: bool) -> None:
+        power_study(Hdgm(d=10), tests, sizes=[2000], trials=2, rng=0, share_fits=share_fits)
+
+    runs: dict[str, Callable[[], object]] = {
+        "99 pairs by scikit-learn": partial(refit_pairs, by_scikit_learn(fitted), x, 0),
+        "99 pairs of warm fits": partial(refit_pairs, fitted.refit, x, 0),
+        "h-div and cross-risk, one by one": partial(draw, False),
+        "h-div and cross-risk, shared fits": partial(draw, True),
+    }
+    print("gmm, 2000 rows per side, d = 10; tests of two draws", flush=True)
+    times = take_turns(runs, 2)
+    for name, seconds in times.items():
+        show(name, seconds)
+    before, after, apart, shared = times.values()
+    ratio("warm by scikit-learn / warm", before, after)
+    ratio("one by one / shared fits", apart, shared)
+
+
+def by_scikit_learn(fitted: FittedGaussianMixture) -> Refit:
+    """Refits from the same start by scikit-learn."""
+
+    def refit(side: Pool, rng: np.random.Generator) -> FittedModel:
+        del rng
+        start = fitted.mixture
+        mixture = Mixture(
+            start.n_components, covariance_type=start.covariance_type, reg_covar=start.reg_covar,
+            weights_init=start.weights_, means_init=start.means_, precisions_init=start.precisions_,
+        )  # fmt: skip
+        rows = fitted.scaling.apply(side.matrix())
+        return FittedGaussianMixture(mixture.fit(rows), fitted.scaling)
+
+    return refit
 
 
 def refit_pairs(fit: Refit, x: NDArray[np.float64], seed: int) -> None:
@@ -119,6 +166,7 @@ def main() -> None:
         else:
             kernel_density()
             mixture(args.pairs)
+            paper_size()
 
 
 if __name__ == "__main__":

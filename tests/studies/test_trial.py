@@ -24,6 +24,7 @@ from tests.studies.toys import (
 import rdiv
 from rdiv.discrepancies import (
     AccuracyC2st,
+    CrossRisk,
     DeepMmd,
     Energy,
     HDivergence,
@@ -33,7 +34,9 @@ from rdiv.discrepancies import (
     Score,
 )
 from rdiv.models import CrossFit, GaussianMixture, KernelDensity, Logistic, Training
+from rdiv.models.gaussian_mixture import FittedGaussianMixture
 from rdiv.models.networks.default_networks import NetworkClassifier
+from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples, pool_samples
 from rdiv.sources import Hdgm
 from rdiv.studies import trial
@@ -283,6 +286,9 @@ SHARING = [
     "h-div",
     "cross-risk",
     "h-div:gmm",
+    HDivergence(GaussianMixture(), "max"),
+    HDivergence(GaussianMixture(), warm=False),
+    "cross-risk:gmm",
     "c2st-s:logistic",
     "c2st-l:logistic",
     LogitC2st(NetworkClassifier(training=Training(epochs=2))),
@@ -313,6 +319,33 @@ def test_a_draw_and_a_model_are_made_once_for_all_tests(monkeypatch: pytest.Monk
     monkeypatch.setattr(Hdgm, "draw", lambda *a, **k: draws.append(a) or draw(*a, **k))
     rows(Hdgm(2), ["r-div", "score", "h-div", "r-div:gmm"], sizes=[20], trials=3, share_fits=True)
     assert len(fits) == len(draws) == 3
+
+
+def test_sides_are_fitted_once_for_all_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sides that the tests would fit alone, and none of them twice."""
+    sides: list[bytes] = []
+    refit = FittedGaussianMixture.refit
+
+    def counted(
+        self: FittedGaussianMixture, pool: Pool, rng: np.random.Generator
+    ) -> FittedGaussianMixture:
+        sides.append(pool.matrix().tobytes())
+        return refit(self, pool, rng)
+
+    monkeypatch.setattr(FittedGaussianMixture, "refit", counted)
+
+    def fits(*tests: Any, **how: Any) -> list[bytes]:
+        sides.clear()
+        rows(Hdgm(2), list(tests), sizes=[40], trials=2, null=True, **how)
+        return list(sides)
+
+    three = [HDivergence(GaussianMixture(2), phi) for phi in ("mean", "max")]
+    three.append(CrossRisk(GaussianMixture(2)))
+    apart = [fits(test) for test in three]
+    together = fits(*three, share_fits=True)
+    assert len(together) == len(set(together))
+    assert set(together) == set().union(*apart)
+    assert fits(three[0], share_fits=True) == apart[0]
 
 
 @pytest.mark.parametrize(("train", "wanted"), [("half", 3), ("fresh", 1)])

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from rdiv.discrepancies.h_divergence import two_risks
 from rdiv.discrepancies.protocol import refit_seed
-from rdiv.discrepancies.split_fits import refittable, split_fits
+from rdiv.discrepancies.split_fits import SplitFits, refittable, split_fits
 from rdiv.inference.prepared import Masks, Prepared
-from rdiv.models.protocol import FittedModel, Model, fit_model
+from rdiv.models.protocol import Model, fit_model
 from rdiv.samples.pool import Pool
 
 __all__ = ["CrossRisk"]
@@ -58,11 +58,11 @@ class CrossRisk:
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the pooled model; splits are fitted when they are asked for."""
         fitted = fit_model(self.model, pool, rng)
-        return self.after_fit(fitted, pool, refit_seed(rng))
+        seed = refit_seed(rng)
+        return self.of_splits(split_fits(self.model, fitted, pool, seed, warm=self.warm))
 
-    def after_fit(self, fitted: FittedModel, pool: Pool, seed: int) -> Prepared:
-        """The same from the pooled fit and the seed of the refits."""
-        splits = split_fits(self.model, fitted, pool, seed, warm=self.warm)
+    def of_splits(self, splits: SplitFits) -> Prepared:
+        """The same from fits of the sides that are at hand."""
 
         def statistic(masks: Masks) -> NDArray[np.float64]:
             excess = np.abs(splits.crossed_risks(masks) - splits.pooled_risk)

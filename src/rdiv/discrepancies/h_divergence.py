@@ -12,7 +12,7 @@ from rdiv.discrepancies.protocol import refit_seed
 from rdiv.discrepancies.split_fits import SplitFits, refittable, split_fits
 from rdiv.errors import InputError
 from rdiv.inference.prepared import Masks, Observed, Prepared
-from rdiv.models.protocol import FittedModel, Model, fit_model
+from rdiv.models.protocol import Model, fit_model
 from rdiv.samples.pool import Pool
 
 __all__ = ["HDivergence"]
@@ -79,11 +79,11 @@ class HDivergence:
     def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         """Fit the pooled model; splits are fitted when they are asked for."""
         fitted = fit_model(self.model, pool, rng)
-        return self.after_fit(fitted, pool, refit_seed(rng))
+        seed = refit_seed(rng)
+        return self.of_splits(split_fits(self.model, fitted, pool, seed, warm=self.warm))
 
-    def after_fit(self, fitted: FittedModel, pool: Pool, seed: int) -> Prepared:
-        """The same from the pooled fit and the seed of the refits."""
-        splits = split_fits(self.model, fitted, pool, seed, warm=self.warm)
+    def of_splits(self, splits: SplitFits) -> Prepared:
+        """The same from fits of the sides that are at hand."""
         return Prepared(
             statistic=lambda masks: self._gain(splits, masks),
             observed=lambda is_p: two_risks(splits.own_risks(is_p[None])),

@@ -8,6 +8,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from rdiv.discrepancies.split_fits import SplitFits
 from rdiv.errors import InputError
 from rdiv.inference.prepared import Prepared, Statistic
 from rdiv.models.protocol import FittedModel, Model
@@ -64,8 +65,13 @@ class RefitsSides(Protocol):
         """The model whose fit it takes."""
         ...
 
-    def after_fit(self, fitted: FittedModel, pool: Pool, seed: int) -> Prepared:
-        """What `prepare` gives, from the pooled fit and the `refit_seed` of its stream."""
+    @property
+    def warm(self) -> bool:
+        """Whether each fit of a side starts from the pooled fit."""
+        ...
+
+    def of_splits(self, splits: SplitFits) -> Prepared:
+        """What `prepare` gives, from fits of the sides that other tests may ask for, too."""
         ...
 
 

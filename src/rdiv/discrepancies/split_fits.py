@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,7 +20,7 @@ from rdiv.models.kernel_density import FittedKernelDensity
 from rdiv.models.protocol import FittedModel, Model, fit_again, losses_of
 from rdiv.samples.pool import Pool
 
-__all__ = ["KernelSplits", "RefitSplits", "SplitFits", "refittable", "split_fits"]
+__all__ = ["KernelSplits", "RefitSplits", "SharedSplits", "SplitFits", "refittable", "split_fits"]
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ _SMALLEST_SUM = 1e-300  # a density that underflowed; its log costs 691 nats
 
 def split_fits(
     model: Model, fitted: FittedModel, pool: Pool, seed: int, *, warm: bool
-) -> SplitFits:
+) -> KernelSplits | RefitSplits:
     """Functions from masks to risks of side fits, all of whose randomness comes from `seed`."""
     if isinstance(fitted, FittedKernelDensity):
         return KernelSplits.of(fitted, pool)
@@ -77,16 +78,29 @@ class KernelSplits:
 
     def own_risks(self, masks: Masks) -> Floats:
         """Mean losses ``(b, 2)`` of p under the model of p and of q under that of q."""
-        under_p = masks.astype(np.float64) @ self.kernel
+        return self._own(masks, self._under_p(masks))
+
+    def crossed_risks(self, masks: Masks) -> Floats:
+        """Mean losses ``(b, 2)`` of p under the model of q and of q under that of p."""
+        return self._crossed(masks, self._under_p(masks))
+
+    def both_risks(self, masks: Masks) -> tuple[Floats, Floats]:
+        """`own_risks` and `crossed_risks`."""
+        under_p = self._under_p(masks)
+        return self._own(masks, under_p), self._crossed(masks, under_p)
+
+    def _under_p(self, masks: Masks) -> Floats:
+        """Kernels of every row of the pool to the rows of p, summed, ``(b, n)``."""
+        return np.asarray(masks.astype(np.float64) @ self.kernel)
+
+    def _own(self, masks: Masks, under_p: Floats) -> Floats:
         # No row of q loses its own kernel, 1, so the difference keeps its digits.
         own = np.where(masks, under_p, self.per_row - under_p)
         n_p, n_q = _sizes(masks)
         return _side_means(own, masks) + np.log([n_p, n_q]).T
 
-    def crossed_risks(self, masks: Masks) -> Floats:
-        """Mean losses ``(b, 2)`` of p under the model of q and of q under that of p."""
-        under_p = masks.astype(np.float64) @ self.kernel
-        under_q = (~masks).astype(np.float64) @ self.kernel  # a difference would lose the tails
+    def _crossed(self, masks: Masks, under_p: Floats) -> Floats:
+        under_q = self._under_p(~masks)  # a difference would lose the tails
         n_p, n_q = _sizes(masks)
         return _side_means(np.where(masks, under_q, under_p), masks) + np.log([n_q, n_p]).T
 
@@ -120,23 +134,29 @@ class RefitSplits:
 
     def own_risks(self, masks: Masks) -> Floats:
         """Mean losses ``(b, 2)`` of p under the model of p and of q under that of q."""
-        return np.stack([self._risks(mask, crossed=False) for mask in masks])
+        return np.stack([_risks(fits, sides) for fits, sides in map(self._fits, masks)])
 
     def crossed_risks(self, masks: Masks) -> Floats:
         """Mean losses ``(b, 2)`` of p under the model of q and of q under that of p."""
-        return np.stack([self._risks(mask, crossed=True) for mask in masks])
+        return np.stack([_risks(fits[::-1], sides) for fits, sides in map(self._fits, masks)])
 
-    def _risks(self, mask: NDArray[np.bool_], *, crossed: bool) -> Floats:
+    def both_risks(self, masks: Masks) -> tuple[Floats, Floats]:
+        """`own_risks` and `crossed_risks`, from the same fits."""
+        found = [
+            (_risks(fits, sides), _risks(fits[::-1], sides))
+            for fits, sides in map(self._fits, masks)
+        ]
+        own, crossed = zip(*found, strict=True)
+        return np.stack(own), np.stack(crossed)
+
+    def _fits(self, mask: NDArray[np.bool_]) -> tuple[list[FittedModel], list[Pool]]:
+        """The models of p and of q, and their rows."""
         sides = [self.pool.take(np.flatnonzero(side)) for side in (mask, ~mask)]
-        streams = self._streams(mask)
         fits = [
             fit_again(self.model, self.fitted, side, stream, warm=self.warm)
-            for side, stream in zip(sides, streams, strict=True)
+            for side, stream in zip(sides, self._streams(mask), strict=True)
         ]
-        judges = reversed(fits) if crossed else fits
-        return np.array(
-            [np.mean(losses_of(fit, side)) for fit, side in zip(judges, sides, strict=True)]
-        )
+        return fits, sides
 
     def _streams(self, mask: NDArray[np.bool_]) -> list[np.random.Generator]:
         """The random streams of both sides; the side that holds row 0 gets the first one."""
@@ -147,7 +167,54 @@ class RefitSplits:
         return streams if mask[0] else streams[::-1]
 
 
-SplitFits = KernelSplits | RefitSplits
+@dataclass(frozen=True, eq=False)
+class SharedSplits:
+    """Risks of side fits for several tests that ask for the same splits: made for the first.
+
+    Blocks of masks are known by their content, so each test finds the bits it would find alone.
+    """
+
+    splits: KernelSplits | RefitSplits
+    known: dict[bytes, tuple[Floats, Floats]] = field(default_factory=dict)
+
+    @property
+    def refits(self) -> bool:
+        """Whether every split needs fits of its own."""
+        return self.splits.refits
+
+    @property
+    def cost(self) -> str:
+        """How many models are fitted per split."""
+        return self.splits.cost
+
+    @property
+    def pooled_risk(self) -> float:
+        """Mean loss of the pooled fit."""
+        return self.splits.pooled_risk
+
+    def own_risks(self, masks: Masks) -> Floats:
+        """Mean losses ``(b, 2)`` of p under the model of p and of q under that of q."""
+        return self._both(masks)[0]
+
+    def crossed_risks(self, masks: Masks) -> Floats:
+        """Mean losses ``(b, 2)`` of p under the model of q and of q under that of p."""
+        return self._both(masks)[1]
+
+    def _both(self, masks: Masks) -> tuple[Floats, Floats]:
+        block = repr(masks.shape).encode() + np.packbits(masks).tobytes()
+        name = hashlib.blake2b(block, digest_size=16).digest()
+        if name not in self.known:
+            self.known[name] = self.splits.both_risks(masks)
+        return self.known[name]
+
+
+SplitFits = KernelSplits | RefitSplits | SharedSplits
+
+
+def _risks(fits: Sequence[FittedModel], sides: Sequence[Pool]) -> Floats:
+    """Mean loss of each side under the model at its place."""
+    pairs = zip(fits, sides, strict=True)
+    return np.array([np.mean(losses_of(fit, side)) for fit, side in pairs])
 
 
 def _sizes(masks: Masks) -> tuple[Floats, Floats]:

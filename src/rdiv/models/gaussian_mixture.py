@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdiv.models.gradient_width import ColumnSums, column_sums, gradient_width
+from rdiv.models.mixture_steps import fitted_from
 from rdiv.models.row_products import row_products
 from rdiv.models.scaling import Scaling, fit_scaling
 from rdiv.row_blocks import cut, rows_within
@@ -258,9 +259,7 @@ class FittedGaussianMixture:
 
     def losses(self, pool: Pool) -> NDArray[np.float64]:
         """Negative log density of every row, ``(n,)``, in the units of the data."""
-        x = pool.matrix()
-        require_finite(x, who="gmm")
-        return self.scaling.log_volume - log_density(self.mixture, self.scaling.apply(x))
+        return self.scaling.log_volume - log_density(self.mixture, self._scaled(pool))
 
     def refit(self, pool: Pool, rng: np.random.Generator) -> FittedGaussianMixture:
         """Fit again to other rows, starting from this mixture; no randomness is left.
@@ -268,29 +267,23 @@ class FittedGaussianMixture:
         Scaling, number of components and kind of covariance stay, whatever the number of rows.
         """
         del rng
-        start = {
-            "weights_init": self.mixture.weights_,
-            "means_init": self.mixture.means_,
-            "precisions_init": self.mixture.precisions_,
-        }
-        return self._with_rows(pool, 0, start)
+        return FittedGaussianMixture(fitted_from(self.mixture, self._scaled(pool)), self.scaling)
 
     def fit_anew(self, pool: Pool, rng: np.random.Generator) -> FittedGaussianMixture:
         """As `refit`, but from a k-means start on the new rows."""
-        return self._with_rows(pool, int(rng.integers(2**31)), {})
-
-    def _with_rows(self, pool: Pool, seed: int, start: dict[str, Any]) -> FittedGaussianMixture:
-        x = pool.matrix()
-        require_finite(x, who="gmm")
         count, kind = self.mixture.n_components, self.mixture.covariance_type
-        mixture = _fit_mixture(self.scaling.apply(x), count, kind, seed, start)
+        seed = int(rng.integers(2**31))
+        mixture = _fit_mixture(self._scaled(pool), count, kind, seed)
         return FittedGaussianMixture(mixture, self.scaling)
 
     def gradients(self, pool: Pool) -> NDArray[np.float64]:
         """Derivatives of every row's loss in weights, means and covariances, ``(n, m)``."""
+        return bounded_mixture_gradients(self.mixture, self._scaled(pool))
+
+    def _scaled(self, pool: Pool) -> Floats:
         x = pool.matrix()
         require_finite(x, who="gmm")
-        return bounded_mixture_gradients(self.mixture, self.scaling.apply(x))
+        return self.scaling.apply(x)
 
 
 def _candidates(n: int, d: int, covariance: str) -> tuple[int, ...]:
@@ -298,13 +291,7 @@ def _candidates(n: int, d: int, covariance: str) -> tuple[int, ...]:
     return COMPONENTS[:1] + tuple(k for k in COMPONENTS[1:] if k * per_component <= n)
 
 
-def _fit_mixture(
-    x: NDArray[np.float64],
-    count: int,
-    covariance: str,
-    seed: int,
-    start: dict[str, Any] | None = None,
-) -> Any:
+def _fit_mixture(x: Floats, count: int, covariance: str, seed: int) -> Any:
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
@@ -312,9 +299,7 @@ def _fit_mixture(
 
     # Whole copies of the rows change no fit, and scikit-learn wants a row for each component.
     copies = -(-max(count, 2) // len(x))
-    mixture = Mixture(
-        count, covariance_type=covariance, random_state=seed, reg_covar=1e-6, **(start or {})
-    )
+    mixture = Mixture(count, covariance_type=covariance, random_state=seed, reg_covar=1e-6)
     with warnings.catch_warnings():
         # Any stopping rule is valid: the losses are those of the fit when it stops.
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -18,7 +18,9 @@ from rdiv.discrepancies.protocol import (
     model_of,
     refit_seed,
 )
-from rdiv.inference.prepared import Prepared, Statistic
+from rdiv.discrepancies.split_fits import SharedSplits, SplitFits, split_fits
+from rdiv.inference.prepared import Prepared
+from rdiv.models.adapters import as_model
 from rdiv.models.protocol import FittedModel, fit_model
 from rdiv.samples.pool import Pool
 from rdiv.samples.pooling import PooledSamples
@@ -92,8 +94,27 @@ def with_one_fit(group: Sequence[OnPool]) -> list[Any]:
         return [_Classifying(test, trained) for test in tests]
     stream = pooled.stream("fit")
     fitted = fit_model(model, pool, stream)
-    seed = refit_seed(stream)
-    return [_Fitted(test, fitted, seed) for test in tests]
+    splits = _splits([t for t in tests if _refits(t)], fitted, pool, refit_seed(stream))
+    return [
+        _OfSplits(test, splits[test.warm]) if _refits(test) else _OfFit(test, fitted)
+        for test in tests
+    ]
+
+
+def _refits(test: object) -> bool:
+    return isinstance(test, RefitsSides) and not isinstance(test, FromFit)
+
+
+def _splits(
+    tests: Sequence[RefitsSides], fitted: FittedModel, pool: Pool, seed: int
+) -> dict[bool, SplitFits]:
+    """Fits of the sides for tests that start them alike; shared where there are several tests."""
+    starts = [test.warm for test in tests]
+    found: dict[bool, SplitFits] = {}
+    for warm in set(starts):
+        splits = split_fits(as_model(tests[0].model), fitted, pool, seed, warm=warm)
+        found[warm] = SharedSplits(splits) if starts.count(warm) > 1 else splits
+    return found
 
 
 def learned(group: Sequence[OnPool]) -> list[Discrepancy]:
@@ -106,18 +127,27 @@ def learned(group: Sequence[OnPool]) -> list[Discrepancy]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Fitted:
+class _OfFit:
     """A test whose model is fitted to the pool already."""
 
-    test: FromFit | RefitsSides
+    test: FromFit
     fitted: FittedModel
-    seed: int
 
-    def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared | Statistic:
+    def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
         del rng
-        if isinstance(self.test, FromFit):
-            return self.test.from_fit(self.fitted, pool)
-        return self.test.after_fit(self.fitted, pool, self.seed)
+        return self.test.from_fit(self.fitted, pool)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfSplits:
+    """A test that asks for fits of the sides which other tests ask for, too."""
+
+    test: RefitsSides
+    splits: SplitFits
+
+    def prepare(self, pool: Pool, rng: np.random.Generator) -> Prepared:
+        del pool, rng
+        return self.test.of_splits(self.splits)
 
 
 @dataclass(frozen=True, eq=False)
