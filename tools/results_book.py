@@ -15,6 +15,7 @@ Line = dict[str, Any]
 
 KDE, SCOTT = "kde", "kde(bandwidth='scott')"
 TEN, FOUR = "gmm(components=10)", "gmm(components=4)"
+OWN = "vae"
 KEYS = (
     "scale", "seed", "part", "cell", "method", "model", "protocol", "n_p", "n", "resamples",
     "alpha", "share",

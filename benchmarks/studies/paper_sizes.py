@@ -131,7 +131,7 @@ def main(arguments: list[str] | None = None, jobs: Sequence[Job] = JOBS) -> int:
     parser.add_argument("--minutes", type=float, help="begin no draw that would end after them")
     parser.add_argument("--jobs", type=int, default=1, help="worker processes")
     parser.add_argument(
-        "--only", action="append", default=[], metavar="NAME", help="jobs whose names begin so"
+        "--only", action="append", default=[], metavar="NAME", help="a job, or all that begin so"
     )
     parser.add_argument("--trials", type=int, help="at most so many trials a cell, for now")
     parser.add_argument(
@@ -157,12 +157,15 @@ def main(arguments: list[str] | None = None, jobs: Sequence[Job] = JOBS) -> int:
 
 
 def named(jobs: Sequence[Job], names: Sequence[str]) -> list[Job]:
-    """The jobs whose names begin with one of the given ones; without any, all."""
+    """Jobs by their names or by how some of these begin; without any, all."""
+    known = [job.name for job in jobs]
+    chosen: set[str] = set()
     for name in names:
-        if not any(job.name.startswith(name) for job in jobs):
-            known = ", ".join(job.name for job in jobs)
-            raise InputError(f"no job begins with {name!r}; there are {known}.")
-    return [job for job in jobs if not names or job.name.startswith(tuple(names))]
+        found = [name] if name in known else [job for job in known if job.startswith(name)]
+        if not found:
+            raise InputError(f"no job begins with {name!r}; there are {', '.join(known)}.")
+        chosen.update(found)
+    return [job for job in jobs if not names or job.name in chosen]
 
 
 def run(jobs: Sequence[Job], args: argparse.Namespace) -> None:

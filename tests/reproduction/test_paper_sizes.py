@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from benchmarks.studies import paper_sizes
-from benchmarks.studies.paper_sizes import JOBS, Job, Pace, lines_of, main, read
+from benchmarks.studies.paper_sizes import JOBS, Job, Pace, lines_of, main, named, read
 from tools import results_page
 
 from rdiv.reproduction import BY_NAME, Line, reproduce
@@ -144,6 +144,16 @@ def test_draws_of_another_study_are_refused(
     assert "holds draws with other seed than size has now" in capsys.readouterr().err
     assert main(["--rows", str(tmp_path), "--only", "sice"], TINY) == 2
     assert "no job begins with 'sice'; there are size, spread." in capsys.readouterr().err
+
+
+def test_a_name_is_one_job_even_where_another_begins_with_it() -> None:
+    def chosen(*names: str) -> list[str]:
+        return [job.name for job in named(JOBS, names)]
+
+    assert chosen("higgs-kde") == ["higgs-kde"]
+    assert chosen("higgs-k") == ["higgs-kde", "higgs-kde-double"]
+    assert chosen("pacs", "higgs-s") == ["higgs-scott", "pacs"]
+    assert chosen() == [job.name for job in JOBS]
 
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)

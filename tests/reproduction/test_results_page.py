@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.reproduction.conftest import Measure
 from tools import results_page
-from tools.results_book import FOUR, KDE, Book, Statement, best_lines
+from tools.results_book import FOUR, KDE, OWN, Book, Statement, best_lines
 from tools.results_claims import (
     CLAIMS,
     FALLS,
@@ -301,8 +301,14 @@ def test_the_power_of_mnist_is_that_of_the_part_with_the_settings_of_the_script(
     assert found is not None
     assert found.found.startswith("on stand-in GAN digits, 100 a side, 100 trials: rejections")
     assert "nothing differs" in found.found
+    assert "autoencoder" not in found.found
     few = [line | {"trials": 19} for line in lines]
     assert mnist(Book({"mnist": few})) is None
+    own = [x for x in lines_of("mnist", R_Div=0.1, score=0.9) if x["n_p"] == 200]
+    own = [x | {"model": OWN} for x in own if x["model"] and x["resamples"] == 99]
+    found = mnist(Book({"mnist": lines + own}))
+    assert found is not None
+    assert found.found.endswith("with rdiv's autoencoder, both alike, 10 / 90 of 100 at 200")
 
 
 def test_hdgm_is_judged_by_both_readings_of_n_and_few_trials_say_nothing() -> None:
@@ -314,7 +320,8 @@ def test_hdgm_is_judged_by_both_readings_of_n_and_few_trials_say_nothing() -> No
     double = [x | {"cell": x["cell"].replace("2000", "4000")} for x in double]
     found = hdgm_dimension(Book({"hdgm-dimension": large + double}))
     assert found is not None
-    assert "4 / 36, 4 / 36 of 40 at d = 3, 10 with a kernel density; at 4000 rows" in found.found
+    assert "4 / 36, 4 / 36 of 40 at d = 3, 10 with a kernel density; at 4000 H-Div" in found.found
+    assert found.found.endswith("ahead in 2 of 2 dimensions (40 trials) with a kernel density")
     assert found.verdict == FALLS
     even = [x | counted("", 40, 40) for x in double]
     assert verdict_of(hdgm_dimension, "hdgm-dimension", large + even) == OPEN
