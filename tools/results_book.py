@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,24 +122,70 @@ def of(line: Line) -> str:
 
 def versus(r: Line, other: Line) -> str:
     """Rejections by R-Div and by another test of the same draws."""
-    return f"{r['rejections']} / {other['rejections']} of {r['trials']}"
+    return f"{counts([(r, other)])} of {r['trials']}"
 
 
-def series(pairs: Sequence[tuple[Line, Line]], where: Callable[[Line], object]) -> str:
-    """Rejections of several pairs of tests, and where each is; of as many trials at a time.
+def series(
+    found: Mapping[str, Sequence[tuple[Line, Line]]],
+    where: Callable[[Line], object],
+    spoken: str = "{}",
+) -> str:
+    """Rejections of pairs of tests by the name of what they have in common, and where each is.
+
+    What all have in common, trials and places, is said once, at the end, with places as `spoken`.
 
     Examples
     --------
-    >>> r, h = {"rejections": 7, "trials": 40, "n_p": 500}, {"rejections": 38, "trials": 40}
-    >>> print(series([(r, h), (r | {"n_p": 900}, h)], lambda line: line["n_p"]))
-    7 / 38, 7 / 38 of 40 at 500, 900
+    >>> r = {"method": "R-Div", "rejections": 7, "trials": 40, "n_p": 500}
+    >>> h = {"method": "H-Div", "rejections": 38, "trials": 40}
+    >>> pairs = [(r, h), (r | {"n_p": 900}, h)]
+    >>> rows = lambda line: line["n_p"]
+    >>> print(series({"a mixture": pairs}, rows))
+    R-Div 7 each, H-Div 38 each of 40 at 500, 900 with a mixture
+    >>> print(series({"one": pairs[:1], "two": pairs[:1]}, rows, "{} rows"))
+    R-Div 7, H-Div 38 with one; R-Div 7, H-Div 38 with two; all of 40 at 500 rows
     """
-    texts = []
-    for trials in dict.fromkeys(r["trials"] for r, _ in pairs):
-        some = [(r, other) for r, other in pairs if r["trials"] == trials]
-        counts = ", ".join(f"{r['rejections']} / {other['rejections']}" for r, other in some)
-        texts.append(f"{counts} of {trials} at {', '.join(str(where(r)) for r, _ in some)}")
-    return ", ".join(texts)
+    parts = [
+        (counts(some), f"of {trials} at {spoken.format(_places(some, where))}", name)
+        for name, pairs in found.items()
+        for trials in dict.fromkeys(r["trials"] for r, _ in pairs)
+        if (some := [pair for pair in pairs if pair[0]["trials"] == trials])
+    ]
+    if len(parts) > 1 and len({place for _, place, _ in parts}) == 1:
+        alike = [f"{each} with {name}" for each, _, name in parts]
+        return f"{'; '.join(alike)}; all {parts[0][1]}"
+    return "; ".join(f"{each} {place} with {name}" for each, place, name in parts)
+
+
+def _places(pairs: Sequence[tuple[Line, Line]], where: Callable[[Line], object]) -> str:
+    return ", ".join(str(where(r)) for r, _ in pairs)
+
+
+def counts(pairs: Sequence[tuple[Line, Line]]) -> str:
+    """Rejections of each of two tests, one after the other.
+
+    Examples
+    --------
+    >>> r, h = {"method": "R-Div", "rejections": 7}, {"method": "H-Div", "rejections": 8}
+    >>> print(counts([(r, h), (r | {"rejections": 9}, h)]))
+    R-Div 7, 9, H-Div 8 each
+    """
+    return ", ".join(
+        f"{side[0]['method']} {each(str(x['rejections']) for x in side)}"
+        for side in zip(*pairs, strict=True)
+    )
+
+
+def each(texts: Iterable[str]) -> str:
+    """Texts in their order; one that is all of several once.
+
+    Examples
+    --------
+    >>> print(each("aab"), "or", each("aa"), "or", each("a"))
+    a, a, b or a each or a
+    """
+    said = list(texts)
+    return f"{said[0]} each" if len(said) > 1 == len(set(said)) else ", ".join(said)
 
 
 def mean(line: Line) -> str:

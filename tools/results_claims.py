@@ -7,7 +7,7 @@ rows, the same model and the same number of permutations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from scipy.stats import binom
 from tools.results_book import (
@@ -21,6 +21,8 @@ from tools.results_book import (
     Statement,
     at,
     best_lines,
+    counts,
+    each,
     mean,
     of,
     series,
@@ -42,6 +44,8 @@ SUPERVISED = (
     "architectures",
 )  # fmt: skip
 OBJECTIVES = {"weighted": "the script's objective", "complementary": "ours"}
+Pairs = list[tuple[Line, Line]]
+
 FULL = 0.995  # an interval that reaches it does not exclude a power of 1.000
 
 
@@ -62,12 +66,9 @@ def summary(found: Sequence[Statement]) -> Iterator[str]:
 
 
 def tally(found: Sequence[Statement]) -> str:
-    """How many statements there are of each verdict, and what keeps the open ones open."""
+    """How many statements there are of each verdict."""
     stand, fall, unsure = (sum(x.verdict == verdict for x in found) for verdict in VERDICTS)
-    return (
-        f"Of {len(found)} statements {stand} stand, {fall} do not, and {unsure} are open for want "
-        "of power, published code, the paper's digits or its size."
-    )
+    return f"Of {len(found)} statements {stand} stand, {fall} do not, and {unsure} are open."
 
 
 def levels(book: Book) -> Statement | None:
@@ -114,9 +115,6 @@ def higgs_power(book: Book) -> Statement | None:
         return None
     stands = r["high"] >= FULL
     also = "" if scott is None else f"; {scott['rate']:.2f} with the script's bandwidth, Scott's"
-    twice = book.pick("higgs", "R-Div", "2000")
-    if twice is not None:
-        also += f"; {of(twice)} at {twice['tested']}, should N count the rows of a side"
     why = "" if stands else "; the script rejects whatever it is given"
     return Statement(
         "HIGGS, R-Div has power 1.000 at N = 1000",
@@ -133,12 +131,12 @@ def higgs_larger(book: Book) -> Statement | None:
     if not full or full != found[-len(full) :]:
         return None
     below = "".join(f"; {of(x)} at {x['tested']}" for x in found[: -len(full)])
-    places = ", ".join(f"{of(x)} at {x['tested']}" for x in full)
+    places = ", ".join(str(x["tested"]) for x in full)
     return Statement(
         f"HIGGS, R-Div has power 1.000 at N = {', '.join(x['cell'] for x in full)}",
-        f"{places} rows a side of the UCI file{below}",
+        f"{each(map(of, full))} at {places} rows a side of the UCI file{below}",
         STANDS,
-        command("higgs", full[0]["scale"], full[0]["seed"], [full[0]["part"]]),
+        command("higgs", full[-1]["scale"], full[-1]["seed"], [full[-1]["part"]]),
     )
 
 
@@ -162,8 +160,8 @@ def higgs_rank(book: Book) -> Statement | None:
     verdict = STANDS if r["low"] > best["high"] else FALLS if behind else OPEN
     return Statement(
         "HIGGS, R-Div is ahead of the others at N = 1000",
-        f"{text(r)} of {r['trials']} at {r['tested']} rows a side of the UCI file; next "
-        f"{best['method']} {text(best)} of {best['trials']}; H-Div {h['rate']:.2f}, but "
+        f"{text(r)} of {r['trials']} at {r['tested']} rows a side; next "
+        f"{best['method']} {text(best)} of {best['trials']}; H-Div {h['rate']:.2f}, "
         f"{largest['rate']:.2f} by the larger of its gains, which contains R-Div",
         verdict,
         command("higgs", r["scale"], r["seed"]),
@@ -180,8 +178,7 @@ def blob_best(book: Book) -> Statement | None:
     behind = h["low"] > r["high"]
     return Statement(
         "Blob, no method is above R-Div",
-        f"rejections by R-Div / H-Div at {r['tested']} rows a side: {versus(r, h)} with a kernel "
-        f"density{also}",
+        f"rejections at {r['tested']} rows a side: {versus(r, h)} with a kernel density{also}",
         FALLS if behind else OPEN,
         at(r),
     )
@@ -210,75 +207,85 @@ def blob_variance(book: Book) -> Statement | None:
     )
 
 
-def _hdgm(
-    book: Book, cells: Sequence[tuple[str, str]], model: str
-) -> tuple[list[tuple[Line, Line]], bool]:
-    """R-Div and H-Div in some cells with one model, and whether R-Div is shown to be behind."""
-    found = [pair for cell in cells if (pair := book.pair(*cell, model, "H-Div")) is not None]
-    return found, any(h["low"] > r["high"] for r, h in found)
-
-
 def hdgm_dimension(book: Book) -> Statement | None:
     """N = 4000 is 2000 rows a side by the script; should it be 4000, those are there, too."""
     table = "hdgm-dimension"
-    half, worse = _by_dimension(book, 2000)
+    readings = []
+    for rows in (2000, 4000):
+        end = f", {rows} rows a side (N = {2 * rows})"
+        readings.append(_hdgm(book, [(table, c) for c in book.cells(table) if c.endswith(end)]))
+    half, double = readings
     if not half:
         return None
-    counts = [f"{series(pairs, _dimension)} with {name}" for name, pairs in half.items()]
-    counts = [text.replace(" at ", " at d = ") for text in counts]
-    said, verdicts = f"at 2000 rows a side: {'; '.join(counts)}", [worse]
-    double, worse = _by_dimension(book, 4000)
+    said = f"at 2000 rows a side: {series(half, _dimension, 'd = {}')}{_cross_risk(book, half)}"
     if double:
-        ahead = [f"{_ahead(pairs)} with {name}" for name, pairs in double.items()]
-        said += f"; at 4000 H-Div is ahead {', '.join(ahead)}"
-        verdicts.append(worse)
-    lines = [r for some in (half, double) for pairs in some.values() for r, _ in pairs]
-    first = lines[0]
-    parts = dict.fromkeys(line["part"] for line in lines if line["scale"] == first["scale"])
+        pairs = [pair for some in double.values() for pair in some]
+        ahead, trials = sum(map(_is_behind, pairs)), min(r["trials"] for r, _ in pairs)
+        said += f"; at 4000 H-Div is ahead in {ahead} of {len(pairs)} cells of {trials} trials"
+    first = next(iter(half.values()))[0][0]
     return Statement(
         "HDGM, R-Div is the best in every dimension at N = 4000",
-        f"rejections by R-Div / H-Div {said}",
-        FALLS if all(verdicts) else OPEN,
-        command(table, first["scale"], first["seed"], list(parts)),
+        f"rejections {said}",
+        FALLS if all(_behind(some) for some in readings if some) else OPEN,
+        command(table, first["scale"], first["seed"], list(_parts(half))),
     )
 
 
-def _by_dimension(book: Book, rows: int) -> tuple[dict[str, list[tuple[Line, Line]]], bool]:
-    """R-Div and H-Div by the name of their model, and whether R-Div is shown to be behind."""
-    table, end = "hdgm-dimension", f", {rows} rows a side (N = {2 * rows})"
-    cells = [(table, cell) for cell in book.cells(table) if cell.endswith(end)]
-    models = {"a kernel density": KDE, "the script's four Gaussians": FOUR}
-    found = {name: _hdgm(book, cells, model) for name, model in models.items()}
-    there = {name: pairs for name, (pairs, _) in found.items() if pairs}
-    return there, any(behind for _, behind in found.values())
-
-
-def _dimension(line: Line) -> str:
-    return str(line["cell"]).partition(",")[0].removeprefix("d = ")
-
-
-def _ahead(pairs: Sequence[tuple[Line, Line]]) -> str:
-    """In how many dimensions H-Div is shown to be ahead of R-Div, and of how many trials."""
-    count = sum(h["low"] > r["high"] for r, h in pairs)
-    trials = min(r["trials"] for r, _ in pairs)
-    return f"in {count} of {len(pairs)} dimensions ({trials} trials)"
+def _cross_risk(book: Book, found: Mapping[str, Pairs]) -> str:
+    """What the published script computes in place of R-Div, with its own mixture."""
+    cells = [(r["table"], r["cell"]) for r, _ in found.get("the script's four Gaussians", [])]
+    pairs = [pair for cell in cells if (pair := book.pair(*cell, FOUR, "cross-risk")) is not None]
+    if not pairs or len(pairs) < len(cells):
+        return ""
+    counts = each(str(x["rejections"]) for _, x in pairs)
+    return f"; cross-risk, which the script computes, {counts} with its Gaussians"
 
 
 def hdgm_size(book: Book) -> Statement | None:
     cells = [("hdgm-size", cell) for cell in book.cells("hdgm-size")]
     cells += [("hdgm-dimension", c) for c in book.cells("hdgm-dimension") if "(N = 4000)" in c]
-    cells = [(table, cell) for table, cell in cells if cell.startswith("d = 10")]
-    pairs, behind = _hdgm(book, cells, KDE)
-    if not pairs:
+    found = _hdgm(book, [(table, cell) for table, cell in cells if cell.startswith("d = 10")])
+    if not found:
         return None
-    pairs.sort(key=lambda pair: pair[0]["tested"])
+    for pairs in found.values():
+        pairs.sort(key=lambda pair: pair[0]["tested"])
+    first = next(iter(found.values()))[0][0]
+    behind = _behind(found)
     why = "" if behind else ": neither sees enough"
     return Statement(
-        "HDGM, R-Div is the best at every size in ten dimensions, with a kernel density",
-        f"rejections by R-Div / H-Div: {series(pairs, lambda r: r['tested'])} rows a side{why}",
+        "HDGM, R-Div is the best at every size in ten dimensions",
+        f"rejections: {series(found, lambda r: r['tested'], '{} rows a side')}{why}",
         FALLS if behind else OPEN,
-        command("hdgm-size", "paper", pairs[0][0]["seed"], ["one-fit"]),
+        command("hdgm-size", "paper", first["seed"], list(_parts(found))),
     )
+
+
+def _hdgm(book: Book, cells: Sequence[tuple[str, str]]) -> dict[str, Pairs]:
+    """R-Div and H-Div in some cells, by the name of the model that both have."""
+    models = {"a kernel density": KDE, "the script's four Gaussians": FOUR}
+    found = {
+        name: [pair for cell in cells if (pair := book.pair(*cell, model, "H-Div")) is not None]
+        for name, model in models.items()
+    }
+    return {name: pairs for name, pairs in found.items() if pairs}
+
+
+def _is_behind(pair: tuple[Line, Line]) -> bool:
+    """Whether the first test is shown to be behind the second."""
+    return bool(pair[1]["low"] > pair[0]["high"])
+
+
+def _behind(found: Mapping[str, Pairs]) -> bool:
+    """Whether R-Div is shown to be behind H-Div anywhere."""
+    return any(_is_behind(pair) for pairs in found.values() for pair in pairs)
+
+
+def _parts(found: Mapping[str, Pairs]) -> dict[str, None]:
+    return dict.fromkeys(x["part"] for pairs in found.values() for both in pairs for x in both)
+
+
+def _dimension(line: Line) -> str:
+    return str(line["cell"]).partition(",")[0].removeprefix("d = ")
 
 
 def overfitting_gap(book: Book) -> Statement | None:
@@ -317,15 +324,13 @@ def mnist(book: Book) -> Statement | None:
     r, score = (book.script(method) for method in ("R-Div", "score"))
     if set(r) == set(PREPARED):
         first = next(iter(r.values()))
-        said = [f"{x['rejections']} / {score[how]['rejections']} {how}" for how, x in r.items()]
+        both = counts([(x, score[how]) for how, x in r.items()])
         place = f"{first['tested']} a side, {first['trials']} trials"
-        nulls = f"{first['null_rejections']} / {score[next(iter(r))]['null_rejections']} where "
-        resized = r[list(PREPARED)[-1]]["low"] > 0.5
-        alone = "; resizing alone is enough" if resized else ""
+        nulls = f"{first['null_rejections']} and {next(iter(score.values()))['null_rejections']}"
         return Statement(
             "MNIST, R-Div has power 1.000 from N = 200 on",
-            f"on stand-in GAN digits, {place}: rejections by R-Div / score "
-            f"{', '.join(said)}; {nulls}nothing differs{alone}{_by_own_network(book)}",
+            f"on stand-in GAN digits, {place}: rejections {both} {_joined(r)}; {nulls} where "
+            f"nothing differs{_by_own_network(book)}",
             OPEN,
             at(first),
         )
@@ -344,6 +349,11 @@ def mnist(book: Book) -> Statement | None:
     )
 
 
+def _joined(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}"
+
+
 def _by_own_network(book: Book) -> str:
     """What this library's autoencoder finds in digits that are enlarged alike, by their number."""
     found = []
@@ -351,8 +361,8 @@ def _by_own_network(book: Book) -> str:
         r, score = (book.pick("mnist", name, cell, model=OWN) for name in ("R-Div", "score"))
         if r is not None and score is not None:
             found.append((r, score))
-    places = series(found, lambda line: line["tested"])
-    return f"; with rdiv's autoencoder, both alike, {places}" if found else ""
+    said = series({"rdiv's autoencoder": found}, lambda line: line["tested"], "{} a side")
+    return f"; both alike {said}" if found else ""
 
 
 def supervised(book: Book) -> Statement | None:
@@ -372,11 +382,13 @@ def supervised(book: Book) -> Statement | None:
     rows = sorted({r["tested"] for r, _ in pairs})
     trials = min(r["trials"] for r, _ in pairs)
     span = f"{rows[0]} to {rows[-1]}" if len(rows) > 1 else f"{rows[0]}"
+    first, second = (sum(x["rejections"] for x in side) for side in zip(*pairs, strict=True))
+    sums = f"{first} and {second} of {sum(r['trials'] for r, _ in pairs)}"
     return Statement(
         "PACS, Colored-MNIST, corrupted images, architectures, R-Div is above H-Div",
-        "no code was published, and N is missing or given twice; ours, none at the paper's size "
+        "no code was published, N is missing or given twice; ours, none at the paper's size "
         f"(narrow networks, {span} rows a side, {trials} trials), has R-Div ahead in {len(ahead)} "
-        f"and H-Div in {len(behind)} of {len(pairs)} cells",
+        f"and H-Div in {len(behind)} of {len(pairs)} cells, with {sums} rejections",
         OPEN,
         "rdiv reproduce pacs --scale paper --plan",
     )

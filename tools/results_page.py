@@ -14,6 +14,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,6 +24,9 @@ from tools.results_book import KEYS, Book, Line, best_lines  # noqa: E402
 from tools.results_claims import statements, summary, tally  # noqa: E402
 from tools.results_evidence import evidence, withdrawn  # noqa: E402
 
+from rdiv.discrepancies.protocol import how_it_learns, model_of  # noqa: E402
+from rdiv.models import BY_NAME as MODELS  # noqa: E402
+from rdiv.names import spelled  # noqa: E402
 from rdiv.reproduction import BY_NAME  # noqa: E402
 from rdiv.reproduction.parts import Part, rows_tested  # noqa: E402
 from rdiv.reproduction.power_table import PowerTable, rate_and_interval  # noqa: E402
@@ -40,9 +44,8 @@ hide:
 
 <!-- Written by tools/results_page.py from docs/measured/results/*.csv; do not edit. -->
 
-The tables and figures of the R-divergence paper about test power. Its N counts the rows of each
-dataset, half of which tune and half of which are tested: **N = 1000 is a test of 500 rows a
-side**.\
+The R-divergence paper's tables and figures of test power. Its N counts the rows of each dataset, of
+which half tune and half are tested: **N = 1000 is a test of 500 rows a side**.\
 """
 READING = """\
 A line of a table is one test in one cell, with the rows a side that are tested, its permutations,
@@ -237,13 +240,32 @@ def unmeasured(name: str, lines: Sequence[Line]) -> Iterator[str]:
         planned = {part.name: part for part in table.scales[scale].parts}
         some = [line for line in lines if line["scale"] == scale]
         there = {line["part"] for line in some}
-        parts = [part for part in planned if part not in there]
+        parts = [
+            name
+            for name, part in planned.items()
+            if name not in there and not measured_elsewhere(part, lines)
+        ]
         if parts and scale != "paper":
             paired = any(part.endswith("one-fit-19") for part in parts)
             why = ", so H-Div with 19 permutations is not compared here" if paired else ""
             yield f"Not measured yet{why}: `{command(name, scale, seed, parts)}`."
             yield ""
         yield from unfinished(scale, planned, some)
+
+
+def measured_elsewhere(part: Part, lines: Sequence[Line]) -> bool:
+    """Whether lines of whatever part and scale have every cell, test and model of a part."""
+    names = ("cell", "method", "model", "n_p", "protocol", "resamples", "alpha")
+    there = {tuple(line[name] for name in names) for line in lines}
+    for method, test in part.tests.items():
+        model = model_of(test)
+        spelt = None if model is None else spelled(model, MODELS)
+        protocol = part.train if how_it_learns(test) else "whole"
+        for n, source, alpha in product(part.sizes, part.sources, part.alphas):
+            cell = part.label(n, source, alpha, tested=rows_tested(n, protocol))
+            if (cell, method, spelt, n, protocol, part.n_resamples, alpha) not in there:
+                return False
+    return True
 
 
 def unfinished(scale: str, planned: Mapping[str, Part], lines: Sequence[Line]) -> Iterator[str]:

@@ -308,7 +308,8 @@ def test_the_power_of_mnist_is_that_of_the_part_with_the_settings_of_the_script(
     own = [x | {"model": OWN} for x in own if x["model"] and x["resamples"] == 99]
     found = mnist(Book({"mnist": lines + own}))
     assert found is not None
-    assert found.found.endswith("with rdiv's autoencoder, both alike, 10 / 90 of 100 at 200")
+    said = "both alike R-Div 10, score 90 of 100 at 200 a side with rdiv's autoencoder"
+    assert found.found.endswith(said)
 
 
 def test_hdgm_is_judged_by_both_readings_of_n_and_few_trials_say_nothing() -> None:
@@ -320,8 +321,10 @@ def test_hdgm_is_judged_by_both_readings_of_n_and_few_trials_say_nothing() -> No
     double = [x | {"cell": x["cell"].replace("2000", "4000")} for x in double]
     found = hdgm_dimension(Book({"hdgm-dimension": large + double}))
     assert found is not None
-    assert "4 / 36, 4 / 36 of 40 at d = 3, 10 with a kernel density; at 4000 H-Div" in found.found
-    assert found.found.endswith("ahead in 2 of 2 dimensions (40 trials) with a kernel density")
+    assert found.found == (
+        "rejections at 2000 rows a side: R-Div 4 each, H-Div 36 each of 40 at d = 3, 10 with a "
+        "kernel density; at 4000 H-Div is ahead in 2 of 2 cells of 40 trials"
+    )
     assert found.verdict == FALLS
     even = [x | counted("", 40, 40) for x in double]
     assert verdict_of(hdgm_dimension, "hdgm-dimension", large + even) == OPEN
