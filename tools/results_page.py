@@ -136,7 +136,8 @@ def ordered(name: str, lines: list[Line]) -> list[Line]:
     if not isinstance(table, PowerTable):
         return lines
     parts = {scale: [part.name for part in table.scales[scale].parts] for scale in SCALES}
-    places = sorted(dict.fromkeys(_what(line) for line in lines), key=_dimension)
+    whats = dict.fromkeys(_what(line) for line in lines)
+    places = sorted(whats, key=lambda what: (what != "", _dimension(what)))  # the paper's N first
 
     def key(line: Line) -> tuple[object, ...]:
         numbers = tuple(int(x) for x in re.findall(r"\d+(?= rows a side|$)", line["cell"]))

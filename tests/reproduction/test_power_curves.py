@@ -79,6 +79,15 @@ class TestPanels:
         [panel] = panels_of(lines)
         assert panel.places == [500.0, 1000.0, 1500.0]
 
+    def test_places_far_apart_are_shown_by_their_ratios(self) -> None:
+        [near], [far] = panels_of(along_rows(45, 90, 180)), panels_of(along_rows(500, 1000, 10000))
+        assert not near.logarithmic
+        assert near.shifted(90.0, 0.1) == pytest.approx(90 + 13.5)
+        assert far.logarithmic
+        assert far.shifted(1000.0, 0.5) == pytest.approx(1000 * 20**0.5)
+        assert far.shifted(500.0, 1.0) == pytest.approx(10000)
+        assert {"500", "1000", "10000"} <= set(numbers(curves([far])))
+
     def test_a_cell_off_every_axis_leaves_the_dots(self) -> None:
         lines = [*along_rows(45, 90, 180), LINE | {"cell": "A+C", "n_p": 500}]
         assert panels_of(lines) == []

@@ -28,6 +28,7 @@ COLOURS = {
 OTHER = "deeppink"
 PAPER = "in the paper, in the colour of the test"
 LEARNED = {"half": "learned on the other half", "fresh": "learned on another draw"}
+FAR = 8  # times the first place, from which on an axis shows ratios
 NARROW = 0.07  # of the axis, for a number under it
 SPREAD = 0.008  # of the axis, between the bars of two tests at one place
 PANEL = 4.6, 4.4  # inches
@@ -48,6 +49,18 @@ class Panel:
     def places(self) -> list[float]:
         """Where on the axis something was measured."""
         return sorted({x for x, _ in self.lines})
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether places lie so far apart that the first ones would lie on each other."""
+        return 0 < FAR * self.places[0] <= self.places[-1]
+
+    def shifted(self, x: float, share: float) -> float:
+        """A place moved by a share of the axis."""
+        first, last = self.places[0], self.places[-1]
+        if self.logarithmic:
+            return float(x * (last / first) ** share)
+        return x + share * (last - first or 1.0)
 
     def points(self, test: Test) -> dict[float, Line]:
         """The lines of one test by their places; of two at one place the one of more trials."""
@@ -183,12 +196,11 @@ def _panel(above: Any, below: Any, panel: Panel) -> dict[Test, Any]:
 def _draw(axes: Any, panel: Panel, side: str) -> dict[Test, Any]:
     """The lines of a panel: rates with their intervals, and the paper's numbers for powers."""
     tests = sorted({_test(line) for _, line in panel.lines}, key=_rank)
-    width = max(panel.places) - min(panel.places) or 1.0
     handles: dict[Test, Any] = {}
     for rank, test in enumerate(tests):
         method, protocol, _ = test
         colour, at = COLOURS.get(method, OTHER), panel.points(test)
-        shift = SPREAD * width * (rank - (len(tests) - 1) / 2)
+        shift = SPREAD * (rank - (len(tests) - 1) / 2)
         found = [at[x] for x in sorted(at)]
         rates, lows, highs = ([line[side + name] for line in found] for name in ENDS)
         bars = [
@@ -196,28 +208,31 @@ def _draw(axes: Any, panel: Panel, side: str) -> dict[Test, Any]:
             [max(high - rate, 0) for rate, high in zip(rates, highs, strict=True)],
         ]
         handles[test] = axes.errorbar(
-            [x + shift for x in sorted(at)], rates, yerr=bars, color=colour,
+            [panel.shifted(x, shift) for x in sorted(at)], rates, yerr=bars, color=colour,
             linestyle=STYLES[protocol], marker="o", markersize=3, linewidth=1.2, elinewidth=0.8,
             label=_name(found[0]),
         )  # fmt: skip
-        told = [(x + shift, at[x]["paper"]) for x in sorted(at) if at[x]["paper"] is not None]
+        told = [x for x in sorted(at) if at[x]["paper"] is not None]
         if told and not side:
-            places, powers = zip(*told, strict=True)
+            places = [panel.shifted(x, shift) for x in told]
+            powers = [at[x]["paper"] for x in told]
             axes.scatter(places, powers, marker="D", s=26, facecolors="none", edgecolors=colour)
     axes.axhline(panel.lines[0][1]["alpha"], color="0.5", linestyle=":", linewidth=1)
-    axes.set_xticks(panel.places, _labels(panel.places, NARROW * width), fontsize="small")
+    if panel.logarithmic:
+        axes.set_xscale("log")
+        axes.minorticks_off()
+    axes.set_xticks(panel.places, _labels(panel), fontsize="small")
     axes.grid(axis="y", color="0.92", linewidth=0.8)
     axes.set_axisbelow(True)
     return handles
 
 
-def _labels(places: Sequence[float], room: float) -> list[str]:
+def _labels(panel: Panel) -> list[str]:
     """The numbers under an axis, without those too close to the one before."""
-    shown, last = [], -math.inf
-    for x in places:
-        near = x - last < room
-        shown.append("" if near else f"{x:g}")
-        last = last if near else x
+    shown, free = [], -math.inf
+    for x in panel.places:
+        shown.append("" if x < free else f"{x:g}")
+        free = free if x < free else panel.shifted(x, NARROW)
     return shown
 
 
