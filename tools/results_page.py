@@ -106,11 +106,21 @@ def without_doubles(lines: Sequence[Line]) -> list[Line]:
 
     The same seed makes the same draws at every scale, so that the others add nothing, unless a test
     of the same draws has no other line: tests are compared on the same draws, and these stay
-    together. Scales of noisy labels differ in all they do.
+    together. Of two parts of a scale with the same trials of a test the first has its line. Scales
+    of noisy labels differ in all they do.
     """
     best = set(map(id, best_lines(lines)))
     kept = {_draws(x) for x in lines if id(x) in best}
-    return [x for x in lines if _draws(x) in kept]
+    once = {_trial_by_trial(x): x for x in reversed(lines)}
+    return [x for x in lines if _draws(x) in kept and once[_trial_by_trial(x)] is x]
+
+
+def _trial_by_trial(line: Line) -> tuple[object, ...]:
+    """What the lines of two parts have in common if they are the same trials of the same test."""
+    if "cell" not in line:
+        return (id(line),)
+    names = ("scale", "seed", "cell", "method", "model", "protocol", "n_p", "resamples", "alpha")
+    return tuple(line[x] for x in (*names, "trials", "repeats", "rejections", "null_rejections"))
 
 
 def _draws(line: Line) -> tuple[object, ...]:

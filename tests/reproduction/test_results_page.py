@@ -355,6 +355,14 @@ def test_a_line_with_more_trials_takes_the_place_of_one_of_another_scale() -> No
     assert results_page.without_doubles([line, other]) == [line, other]
 
 
+def test_the_same_trials_of_two_parts_have_one_line() -> None:
+    line = next(x for x in lines_of("blob") if x["method"] == "R-Div")
+    again = line | {"part": "another"}
+    assert results_page.without_doubles([line, again]) == [line]
+    fewer = again | {"trials": line["trials"] - 1}
+    assert results_page.without_doubles([line, fewer]) == [line, fewer], "for tests with as few"
+
+
 def test_tests_of_the_same_draws_stay_together() -> None:
     """The only line of H-Div keeps the R-Div that it is compared with."""
     r = next(x for x in lines_of("blob") if x["part"] == "repeats" and x["method"] == "R-Div")
