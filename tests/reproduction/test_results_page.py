@@ -32,6 +32,7 @@ from tools.results_claims import (
     statements,
     summary,
     supervised,
+    tally,
 )
 from tools.results_evidence import SCRIPTS, evidence
 
@@ -417,6 +418,11 @@ def test_the_first_screen_comes_before_anything_else() -> None:
     before = text.partition("The tables: ")[0]
     prose = re.sub(r"`[^`]*`|---.*?---|<!--.*?-->", "", before, flags=re.DOTALL)
     assert len(prose.split()) < 700, "it must be read in a minute or two"
+
+
+def test_the_list_of_pages_counts_the_same_statements() -> None:
+    pages = (results_page.PAGE.parent / "index.md").read_text(encoding="utf-8")
+    assert f"[The paper, measured again](results.md) | {tally(published())} |" in pages
 
 
 def test_what_is_said_of_the_scripts_has_its_lines() -> None:
