@@ -105,9 +105,11 @@ def _weight(line: Line) -> tuple[int, int]:
     return trials, SCALES.index(line["scale"])
 
 
-def at(line: Line) -> str:
-    """The command that measures a line."""
-    return command(line["table"], line["scale"], line["seed"], [line["part"]], [line["n_p"]])
+def at(first: Line, *others: Line) -> str:
+    """The command that measures a line, and others of its table and scale."""
+    lines = [first, *(x for x in others if x["scale"] == first["scale"])]
+    parts, sizes = (dict.fromkeys(x[name] for x in lines) for name in ("part", "n_p"))
+    return command(first["table"], first["scale"], first["seed"], list(parts), sorted(sizes))
 
 
 def text(line: Line) -> str:
@@ -152,9 +154,9 @@ def series(
         if (some := [pair for pair in pairs if pair[0]["trials"] == trials])
     ]
     if len(parts) > 1 and len({place for _, place, _ in parts}) == 1:
-        alike = [f"{each} with {name}" for each, _, name in parts]
+        alike = [f"{said} with {name}" for said, _, name in parts]
         return f"{'; '.join(alike)}; all {parts[0][1]}"
-    return "; ".join(f"{each} {place} with {name}" for each, place, name in parts)
+    return "; ".join(f"{said} {place} with {name}" for said, place, name in parts)
 
 
 def _places(pairs: Sequence[tuple[Line, Line]], where: Callable[[Line], object]) -> str:

@@ -120,7 +120,7 @@ def higgs_power(book: Book) -> Statement | None:
         "HIGGS, R-Div has power 1.000 at N = 1000",
         f"{text(r)} of {r['trials']} at {r['tested']} rows a side of the UCI file{also}{why}",
         STANDS if stands else FALLS,
-        at(r),
+        at(r) if scott is None else at(r, scott),
     )
 
 
@@ -180,7 +180,7 @@ def blob_best(book: Book) -> Statement | None:
         "Blob, no method is above R-Div",
         f"rejections at {r['tested']} rows a side: {versus(r, h)} with a kernel density{also}",
         FALLS if behind else OPEN,
-        at(r),
+        at(r, h, *(mixed or ())),
     )
 
 
@@ -222,12 +222,12 @@ def hdgm_dimension(book: Book) -> Statement | None:
         pairs = [pair for some in double.values() for pair in some]
         ahead, trials = sum(map(_is_behind, pairs)), min(r["trials"] for r, _ in pairs)
         said += f"; at 4000 H-Div is ahead in {ahead} of {len(pairs)} cells of {trials} trials"
-    first = next(iter(half.values()))[0][0]
+    first, *others = _lines(half, double)
     return Statement(
         "HDGM, R-Div is the best in every dimension at N = 4000",
         f"rejections {said}",
         FALLS if all(_behind(some) for some in readings if some) else OPEN,
-        command(table, first["scale"], first["seed"], list(_parts(half))),
+        at(first, *others),
     )
 
 
@@ -249,14 +249,15 @@ def hdgm_size(book: Book) -> Statement | None:
         return None
     for pairs in found.values():
         pairs.sort(key=lambda pair: pair[0]["tested"])
-    first = next(iter(found.values()))[0][0]
+    first, *others = _lines(found)
+    parts = list(dict.fromkeys(x["part"] for x in (first, *others)))
     behind = _behind(found)
     why = "" if behind else ": neither sees enough"
     return Statement(
         "HDGM, R-Div is the best at every size in ten dimensions",
         f"rejections: {series(found, lambda r: r['tested'], '{} rows a side')}{why}",
         FALLS if behind else OPEN,
-        command("hdgm-size", "paper", first["seed"], list(_parts(found))),
+        command("hdgm-size", "paper", first["seed"], parts),
     )
 
 
@@ -280,8 +281,10 @@ def _behind(found: Mapping[str, Pairs]) -> bool:
     return any(_is_behind(pair) for pairs in found.values() for pair in pairs)
 
 
-def _parts(found: Mapping[str, Pairs]) -> dict[str, None]:
-    return dict.fromkeys(x["part"] for pairs in found.values() for both in pairs for x in both)
+def _lines(*readings: Mapping[str, Pairs]) -> list[Line]:
+    """The lines behind some pairs."""
+    pairs = [pair for found in readings for some in found.values() for pair in some]
+    return [line for pair in pairs for line in pair]
 
 
 def _dimension(line: Line) -> str:
@@ -327,12 +330,15 @@ def mnist(book: Book) -> Statement | None:
         both = counts([(x, score[how]) for how, x in r.items()])
         place = f"{first['tested']} a side, {first['trials']} trials"
         nulls = f"{first['null_rejections']} and {next(iter(score.values()))['null_rejections']}"
+        own = _own_network(book)
+        found = series({"rdiv's autoencoder": own}, lambda line: line["tested"], "{} a side")
+        also = f"; both alike {found}" if own else ""
         return Statement(
             "MNIST, R-Div has power 1.000 from N = 200 on",
             f"on stand-in GAN digits, {place}: rejections {both} {_joined(r)}; {nulls} where "
-            f"nothing differs{_by_own_network(book)}",
+            f"nothing differs{also}",
             OPEN,
-            at(first),
+            at(first, *_lines({"": own})),
         )
     lines = {x["part"]: x for x in book.lines.get("overfitting", []) if x["method"] == "R-Div"}
     if not {"script", "alike", "real"} <= set(lines):
@@ -354,15 +360,14 @@ def _joined(names: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}"
 
 
-def _by_own_network(book: Book) -> str:
+def _own_network(book: Book) -> Pairs:
     """What this library's autoencoder finds in digits that are enlarged alike, by their number."""
     found = []
     for cell in book.cells("mnist"):
         r, score = (book.pick("mnist", name, cell, model=OWN) for name in ("R-Div", "score"))
         if r is not None and score is not None:
             found.append((r, score))
-    said = series({"rdiv's autoencoder": found}, lambda line: line["tested"], "{} a side")
-    return f"; both alike {said}" if found else ""
+    return found
 
 
 def supervised(book: Book) -> Statement | None:
